@@ -1,0 +1,1 @@
+"""Prefix-cache bookkeeping without a tensor: hash chains, alignment, pools."""

@@ -1,0 +1,1 @@
+"""One module a rule: layouts in, findings out. They do not parse."""

@@ -1,0 +1,79 @@
+"""Findings: what a check reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from promptlint.layout import Confidence, Kind, Scope, Step
+from promptlint.source import Place
+
+
+class Severity(StrEnum):
+    """How much a finding costs: how often the value changes times what stands behind it."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+    @property
+    def rank(self) -> int:
+        """Return 2 for error, 1 for warning, 0 for info."""
+        return {"error": 2, "warning": 1, "info": 0}[self.value]
+
+
+class Status(StrEnum):
+    """Why a finding counts, or does not. Nothing is dropped without a word in the summary."""
+
+    ACTIVE = "active"
+    SUPPRESSED = "suppressed"
+    BASELINED = "baselined"
+    BELOW_THRESHOLD = "below-threshold"
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Stable tokens, and whole blocks of them, that are computed again because of a finding."""
+
+    tokens: int
+    blocks: int
+    profile: str
+    estimated: bool = False  # counted without the model's own vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace the text at ``place`` with ``text``."""
+
+    place: Place
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """What to do. ``edits`` is empty where only a person can do it; ``safe`` edits keep meaning."""
+
+    message: str
+    edits: tuple[Edit, ...] = ()
+    safe: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One fault, at the place where the value enters the prompt."""
+
+    code: str  # "PL101"
+    name: str  # "clock-before-stable"
+    kind: Kind
+    message: str
+    primary: Place
+    severity: Severity
+    confidence: Confidence
+    scope: Scope = Scope.UNKNOWN
+    origin: Place | None = None  # where the value is made, if elsewhere
+    related: tuple[Step, ...] = ()
+    cost: Cost | None = None
+    fix: Fix | None = None
+    status: Status = Status.ACTIVE
+    reason: str = ""  # of a suppression
+    prompt: str = ""  # name of the layout

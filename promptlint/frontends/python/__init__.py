@@ -1,0 +1,1 @@
+"""Python: what a program assembles into prompts, followed across modules."""

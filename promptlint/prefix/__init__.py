@@ -1,0 +1,1 @@
+"""What a cache can reuse of a layout, per scope and profile."""

@@ -1,0 +1,1 @@
+"""Tokenizers, exact where a vocabulary is installed, and counts cached by content."""

@@ -1,0 +1,1 @@
+"""Request logs: readers, simulation, capacity curves, causes of misses."""
