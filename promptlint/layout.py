@@ -95,6 +95,7 @@ class Cause:
     confidence: Confidence
     place: Place | None = None
     chain: tuple[Step, ...] = ()  # from the source towards the prompt
+    variant: str = ""  # of `UNORDERED` and `RANDOM`: "set", "listing", "shuffle", "completion", "repr"
 
 
 class OriginKind(StrEnum):

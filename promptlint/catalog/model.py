@@ -16,6 +16,7 @@ class Volatile:
     scope: Scope
     confidence: Confidence
     source: str = ""  # where this row comes from, for `promptlint explain`
+    variant: str = ""  # as in `Cause.variant`
 
 
 @dataclass(frozen=True, slots=True)
