@@ -1,0 +1,1 @@
+"""Prompts kept as documents: prompty, dotprompt, YAML, JSON, TOML, Markdown and text."""

@@ -1,0 +1,41 @@
+"""Placeholders in plain text: which style a text uses, and its pieces in that style.
+
+| style    | looks like                                                         | filled by            |
+|----------|--------------------------------------------------------------------|----------------------|
+| format   | ``{x}``, ``{x.y[0]!r:>10}``, ``{{`` for a brace                    | ``str.format``       |
+| braces   | ``{x}`` only, every other brace stands for itself                  | ``str.replace``      |
+| percent  | ``%s``, ``%(x)s``, ``%%``                                          | ``%``                |
+| dollar   | ``$x``, ``${x}``, ``$$``                                           | ``string.Template``  |
+| mustache | ``{{x}}``, ``{{{x}}}``, ``{{#each xs}}…{{/each}}``, ``{{> part}}`` | Mustache, Handlebars |
+| angle    | ``<<NAME>>``, ``[[NAME]]``                                         | ``str.replace``      |
+| bang     | ``!<INPUT 3>!``                                                    | ``str.replace``      |
+
+Jinja has a frontend of its own, which callers ask first.
+"""
+
+from __future__ import annotations
+
+from promptlint.frontends.fields import mustache, simple
+from promptlint.frontends.fields.detect import detect
+from promptlint.frontends.mapped import MappedText
+from promptlint.layout import Segment
+
+STYLES = (*simple.SCANNERS, "mustache")
+
+__all__ = ["STYLES", "detect", "segments"]
+
+
+def segments(text: MappedText, style: str) -> tuple[Segment, ...]:
+    """Cut a text into literal segments and holes.
+
+    A text that breaks the rules of its style (a single brace, an unclosed section) is never refused:
+    what is not a field stands for itself.
+
+    Raises:
+        ValueError: ``style`` is not one of `STYLES`.
+    """
+    if style == "mustache":
+        return mustache.segments(text)
+    if style not in simple.SCANNERS:
+        raise ValueError(f"unknown placeholder style {style!r}")
+    return simple.segments(text, simple.SCANNERS[style])

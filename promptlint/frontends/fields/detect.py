@@ -1,0 +1,100 @@
+"""Which placeholder style a text uses. Better none than a wrong one.
+
+Braces, dollars and percent signs are everywhere in JSON examples, LaTeX, shell lines and code. A
+style is named only for what cannot well be anything else.
+"""
+
+from __future__ import annotations
+
+import re
+
+from promptlint.frontends.fields.simple import field_end
+
+_FENCE = re.compile(
+    r"^[ \t]*(`{3,20}|~{3,20})[^\n]*\n.*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
+)
+# A fence around nothing but a field delimits a value; it shows no code.
+_FENCED_FIELD = re.compile(r"(`{3}|~{3})\w{0,20}\s{0,9}(\$?\{[^\W\d][\w.]*\}|\$[^\W\d]\w*)\s{0,9}\1")
+_INLINE = re.compile(r"`[^`\n]+`")
+_MATH = re.compile(
+    r"\\begin\{(\w+\*?)\}.{0,1000}?\\end\{\1\}|\$\$.{1,1000}?\$\$|\\\[.{1,1000}?\\\]", re.DOTALL
+)
+_BRACED = re.compile(r"(?<![\w\\^_}\]$%#{])\{([^\W\d]\w*(?:\.[^\W\d]\w*|\[\w+\])*)(?:![rsa])?\}(?!\})")
+_MUSTACHE = re.compile(
+    r"(?<![\\${])\{\{\{?~?\s{0,9}(?:[#^/>&]\s{0,9})?[@$]?[^\W\d][\w.\-/]*(?:\s[^{}]{0,120})?~?\}\}"
+)
+_DOLLAR_BRACED = re.compile(r"(?<![\\$\w])\$\{([A-Za-z_]\w*)\}")
+_DOLLAR = re.compile(r"(?<![\\$\w(])\$([a-z][a-z0-9_]{2,})\b(?![$(=\\])")
+_PERCENT = re.compile(r"(?<!%)%\(([A-Za-z_]\w*)\)[sdrf]\b")
+_BARE_PERCENT = re.compile(r"(?<![\w%])%s(?![\w%])")
+_BANG = re.compile(r"!<\s*[A-Z][A-Z0-9_ ]{1,40}>!")
+_ANGLE = re.compile(r"<<(?!SYS>>|INST>>|EOS>>|BOS>>) ?[A-Z][A-Z0-9_ ]{2,60}>>")
+_BRACKET = re.compile(r"\[\[ ?[A-Z][A-Z0-9]{0,60}_[A-Z0-9_]{0,60} ?\]\]")
+# Names that a shell sets, not the program that fills the prompt.
+_SHELL = frozenset({"HOME", "PATH", "PWD", "USER", "SHELL", "TMPDIR", "LANG", "OSTYPE", "EDITOR"})
+# Variables of PHP and of Perl lessons.
+_CODE = frozenset({"this", "self"})
+# Enough to tell a style; the patterns are linear but not free.
+_MAX_LOOKED_AT = 100_000
+
+
+def detect(text: str) -> str | None:
+    """Return the placeholder style of a text, or None where no style is certain.
+
+    Ask the Jinja frontend first: a bare ``{{ name }}`` is called ``mustache`` here.
+    """
+    text = text[:_MAX_LOOKED_AT]
+    if "{{" in text and _MUSTACHE.search(text) and not _is_escaped_format(text):
+        return "mustache"
+    prose = without_code(text)
+    if "{" in prose and _BRACED.search(prose):
+        return "format" if is_format(text) else "braces"
+    if "%(" in prose and _PERCENT.search(prose):
+        return "percent"
+    if "$" in prose and _has_dollar(prose):
+        return "dollar"
+    if "!<" in prose and _BANG.search(prose):
+        return "bang"
+    if _ANGLE.search(prose) or _BRACKET.search(prose):
+        return "angle"
+    if "%s" in prose and _BARE_PERCENT.search(prose):
+        return "percent"
+    return None
+
+
+def without_code(text: str) -> str:
+    """Return the prose of a Markdown text: no fenced blocks, no inline code, no displayed formulas."""
+    if "```" in text or "~~~" in text:
+        text = _FENCED_FIELD.sub(r" \2 ", text)
+    for pattern, sign in ((_FENCE, "```"), (_FENCE, "~~~"), (_INLINE, "`"), (_MATH, "\\"), (_MATH, "$$")):
+        if sign in text:
+            text = pattern.sub(" ", text)
+    return text
+
+
+def is_format(text: str) -> bool:
+    """Tell whether ``str.format`` would take the text: every brace is doubled or part of a field."""
+    at = 0
+    while at < len(text):
+        opened, closed = text.find("{", at), text.find("}", at)
+        at = max(opened, closed) if opened < 0 or closed < 0 else min(opened, closed)
+        if at < 0:
+            return True
+        if text.startswith(("{{", "}}"), at):
+            at += 2
+        elif text[at] == "{" and (end := field_end(text, at)):
+            at = end
+        else:
+            return False
+    return True
+
+
+def _is_escaped_format(text: str) -> bool:
+    """Tell a ``str.format`` text with doubled braces, ``{{name}}`` shown as is, from Mustache."""
+    return bool(_BRACED.search(without_code(text))) and is_format(text)
+
+
+def _has_dollar(prose: str) -> bool:
+    if any(match[1] not in _SHELL for match in _DOLLAR_BRACED.finditer(prose)):
+        return True
+    return any(match[1] not in _CODE for match in _DOLLAR.finditer(prose))
