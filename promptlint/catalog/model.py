@@ -17,17 +17,44 @@ class Volatile:
     confidence: Confidence
     source: str = ""  # where this row comes from, for `promptlint explain`
     variant: str = ""  # as in `Cause.variant`
+    file: str = ""  # data file that declares it
+
+
+CARRIES: Mapping[str, str] = {
+    "messages": "a list of messages, or of (role, text) pairs",
+    "system": "system text",
+    "user": "text of a user message",
+    "assistant": "text of an assistant message",
+    "prompt": "the whole prompt as one text, or a list of messages",
+    "content": "text of the message that the call makes; `Sink.role` or the `role` argument says whose",
+    "role": "the role of that message",
+    "tools": "a list of tools or functions",
+    "tool": "text that becomes part of one tool's definition",
+    "model": "the model's name",
+    "parameter": "a setting that is part of the cache key",
+    "template": "text with holes in `Sink.dialect`",
+    "values": "the mapping that fills the holes, or one of its values",
+    "examples": "few-shot examples, put between the other texts",
+    "history": "the variable under which earlier turns are put in",
+    "key": "a cache key or salt",
+    "ignored": "never part of the prompt",
+}
+
+RETURNS = ("response", "message", "template", "prompt", "agent", "tool")
 
 
 @dataclass(frozen=True, slots=True)
 class Sink:
     """A call or class through which text becomes part of a prompt.
 
-    ``pattern`` is a full dotted path (``litellm.completion``) or a suffix (``*.messages.create``).
-    ``arguments`` maps a keyword, or a position as a decimal string, to what it carries:
-    ``messages``, ``system``, ``user``, ``assistant``, ``prompt``, ``tools``, ``model``, ``parameter``,
-    ``template`` (text with holes), ``values`` (the mapping that fills them), ``ignored``.
-    ``returns`` says what the call gives back: ``response``, ``message``, ``template``, ``prompt``, ``agent``.
+    ``pattern`` is a full dotted path (``litellm.completion``), a suffix (``*.messages.create``), or a
+    suffix below a root (``langchain*.**.PromptTemplate``: anywhere in a package so named).
+
+    ``arguments`` maps where a value stands to what it carries. Where: a keyword; a position as a
+    decimal string; ``doc`` (docstring of the class or function that the sink decorates or is the base
+    of); ``return`` (what the decorated function returns); ``*`` (every other positional argument);
+    ``**`` (every other keyword). What: one of `CARRIES`.
+    ``returns`` says what the call gives back: one of `RETURNS`.
     """
 
     pattern: str
@@ -38,6 +65,8 @@ class Sink:
     returns: str = "response"
     dialect: str = ""  # of a template: "f-string", "jinja", "mustache", "$"
     loose: bool = False  # a suffix so common that the arguments must look like a prompt too
+    source: str = ""
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +81,7 @@ class Rule:
     default: bool = True
     severity: str = "by-cost"
     examples: tuple[Example, ...] = ()
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,5 +92,5 @@ class Example:
     language: str
     text: str
     filename: str = ""
-    marks: tuple[int, ...] = ()
+    marks: tuple[int, ...] = ()  # of this code; other codes are not looked at
     options: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,98 @@
+"""What a variable's name tells about its value.
+
+A name is read as words, and English puts the noun that matters last: ``current_user_name`` is a user
+name, ``date_format`` a format, ``user_prompt`` a prompt. A pattern therefore matches the whole name, or,
+with a ``*`` in front, the end of it::
+
+    "today"         today, the_today, today_str      whole name, neutral words aside
+    "* session id"  session_id, chatSessionId        any words before
+    "user.*"        user.plan, request.user.plan     anything read from an object so named
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+from promptlint.catalog.model import Volatile
+from promptlint.catalog.words import words
+
+Words = tuple[str, ...]
+
+
+@dataclass(slots=True)
+class NameTable:
+    """Name patterns, indexed by their words.
+
+    ``before`` and ``after`` are neutral words that do not change what a name means (``the``, ``str``);
+    ``veto`` are words before a noun that make it something else (``max``, ``default``, ``is``).
+    ``carriers`` are objects whose own name says nothing (``self``, ``state``, ``inputs``).
+    ``stable`` are ends of names that only look volatile (``knowledge cutoff date``).
+    """
+
+    before: frozenset[str] = frozenset()
+    after: frozenset[str] = frozenset()
+    veto: frozenset[str] = frozenset()
+    carriers: frozenset[Words] = frozenset()
+    stable: frozenset[Words] = frozenset()
+    whole: dict[Words, Volatile] = field(default_factory=dict)
+    ends: dict[Words, Volatile] = field(default_factory=dict)
+    owners: dict[Words, Volatile] = field(default_factory=dict)
+    declared: list[tuple[str, Volatile]] = field(default_factory=list)
+
+    def add(self, pattern: str, value: Volatile) -> None:
+        """Add one pattern; `ValueError` if it has no words."""
+        table = self.whole
+        text = pattern
+        if pattern.startswith("* "):
+            table, text = self.ends, pattern[2:]
+        elif pattern.endswith(".*"):
+            table, text = self.owners, pattern[:-2]
+        key = tuple(text.split())
+        if not key or not all(word.isalnum() and word == word.lower() for word in key):
+            raise ValueError(f"{pattern!r} is not lower-case words, `* words` or `words.*`")
+        table[key] = value
+
+    def find(self, identifier: str) -> Volatile | None:
+        """Return what the table knows about a variable, attribute path or subscript path."""
+        last = identifier.rpartition(".")[2]
+        for glob, declared in self.declared:
+            if fnmatchcase(identifier, glob) or fnmatchcase(last, glob):
+                return declared
+        parts = [words(part) for part in identifier.split(".")]
+        parts = [part for part in parts if part]
+        if not parts:
+            return None
+        own = self._strip(parts[-1])
+        owners = [self._strip(part) for part in parts[:-1]]
+        owners = [owner for owner in owners if owner not in self.carriers]
+        if owners:
+            joined = owners[-1] + own
+            if self._is_stable(joined):
+                return None
+            if found := self._of_words(joined):
+                return found
+            for owner in reversed(owners):
+                if owner in self.owners:
+                    return self.owners[owner]
+        return None if self._is_stable(own) else self._of_words(own)
+
+    def _of_words(self, name: Words) -> Volatile | None:
+        if found := self.whole.get(name):
+            return found
+        for start in range(len(name)):
+            if (found := self.ends.get(name[start:])) and not self.veto.intersection(name[:start]):
+                return found
+        return None
+
+    def _is_stable(self, name: Words) -> bool:
+        return any(name[start:] in self.stable for start in range(len(name)))
+
+    def _strip(self, name: Words) -> Words:
+        """Take neutral words off both ends, but never all of the name."""
+        start, end = 0, len(name)
+        while end - start > 1 and (name[end - 1] in self.after or name[end - 1].isdigit()):
+            end -= 1
+        while end - start > 1 and name[start] in self.before and name not in self.whole:
+            start += 1
+        return name[start:end]

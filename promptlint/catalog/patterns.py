@@ -1,0 +1,98 @@
+"""Dotted paths matched by pattern, indexed by their last segment.
+
+Three forms, the more exact first::
+
+    datetime.datetime.now            this path
+    langchain*.**.PromptTemplate     this tail, anywhere below a root whose segments fit the globs
+    *.chat.completions.create        this tail, whatever stands before it
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+_SEGMENT = re.compile(r"[$\w]+(?:\(\))?")  # a call within a path is written `Repo().head`
+
+
+@dataclass(frozen=True, slots=True)
+class Dotted(Generic[T]):
+    """One pattern, taken apart, with what it stands for."""
+
+    pattern: str
+    tail: tuple[str, ...]
+    root: (
+        tuple[str, ...] | None
+    )  # globs over the first segments; None: the tail is the whole path; (): anything
+    value: T
+
+    @property
+    def weight(self) -> tuple[int, int]:
+        """Return how exact the pattern is; the largest wins."""
+        rank = 2 if self.root is None else 1 if self.root else 0
+        return rank, len(self.tail) + len(self.root or ())
+
+    def fits(self, segments: tuple[str, ...]) -> bool:
+        """Tell whether the pattern matches a path; its last segment is known to be equal."""
+        if self.root is None:
+            return segments == self.tail
+        size = len(self.tail)
+        return (
+            len(segments) >= size + max(1, len(self.root))
+            and segments[-size:] == self.tail
+            and all(map(fnmatchcase, segments, self.root))
+        )
+
+
+def take_apart(pattern: str, value: T) -> Dotted[T]:
+    """Read one pattern.
+
+    Raises:
+        ValueError: the pattern is of none of the three forms.
+    """
+    root: tuple[str, ...] | None = None
+    rest = pattern
+    if pattern.startswith("*."):
+        root, rest = (), pattern[2:]
+    elif ".**." in pattern:
+        head, _, rest = pattern.partition(".**.")
+        root = tuple(head.split("."))
+    tail = tuple(rest.split("."))
+    if not all(_SEGMENT.fullmatch(part) for part in tail):
+        raise ValueError(f"{pattern!r} is not a dotted path, `*.tail` or `root.**.tail`")
+    return Dotted(pattern, tail, root, value)
+
+
+@dataclass(slots=True)
+class DottedIndex(Generic[T]):
+    """Patterns by last segment. A pattern added later wins over an equal one."""
+
+    by_last: dict[str, list[Dotted[T]]] = field(default_factory=dict)
+
+    def add(self, pattern: str, value: T) -> None:
+        """Add one pattern; `ValueError` if it cannot be read."""
+        entry = take_apart(pattern, value)
+        entries = self.by_last.setdefault(entry.tail[-1], [])
+        entries[:] = [old for old in entries if old.pattern != pattern]
+        entries.append(entry)
+        entries.sort(key=lambda e: e.weight, reverse=True)
+
+    def find(self, path: str) -> T | None:
+        """Return the value of the most exact pattern that matches a dotted path."""
+        entries = self.by_last.get(path.rpartition(".")[2])
+        if not entries:
+            return None
+        segments = tuple(path.split("."))
+        return next((entry.value for entry in entries if entry.fits(segments)), None)
+
+    def suffixes(self) -> Mapping[str, tuple[T, ...]]:
+        """Return every value by the last segment of its pattern, the most exact first."""
+        return {last: tuple(entry.value for entry in entries) for last, entries in self.by_last.items()}
+
+    def __iter__(self) -> Iterator[Dotted[T]]:
+        for entries in self.by_last.values():
+            yield from entries
