@@ -204,7 +204,7 @@ class TestOwnFiles:
         ],
     )
     def test_one_clear_error(self, tmp_path: Path, text: str, said: str) -> None:
-        with pytest.raises(CatalogError, match="own.toml|inherits") as caught:
+        with pytest.raises(CatalogError, match=r"own\.toml|inherits") as caught:
             load_profiles(self.write(tmp_path, text))
         assert said in str(caught.value)
         assert caught.value.next_step
