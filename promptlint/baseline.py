@@ -1,0 +1,116 @@
+"""The baseline: findings that were there before promptlint, by content and not by line."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from pathlib import Path
+
+from promptlint.errors import InputError, UsageError
+from promptlint.findings import Finding, Status
+from promptlint.source import SourceFile
+
+_VERSION = 1
+Load = Callable[[str], SourceFile | None]
+
+
+def fingerprint(finding: Finding, source: SourceFile | None) -> str:
+    """Return a hash of rule, prompt and the text of the finding's lines, blanks aside.
+
+    It holds while lines move and files are renamed, and changes with the text itself.
+    """
+    text = ""
+    if source is not None:
+        span = finding.primary.span
+        first, last = source.position(span.start)[0], source.position(max(span.start, span.end - 1))[0]
+        text = " ".join(" ".join(source.line_text(n) for n in range(first, last + 1)).split())
+    prompt = finding.prompt.rpartition("/")[2]
+    return blake2b(
+        f"{finding.code}\0{prompt}\0{text}".encode(errors="surrogatepass"), digest_size=10
+    ).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """Accepted findings: how many of each fingerprint."""
+
+    counts: Counter[str]
+    labels: dict[str, str]  # fingerprint to "code path", for people who read the file
+
+    @classmethod
+    def of(cls, findings: Iterable[Finding], load: Load) -> Baseline:
+        """Accept what is active or already accepted."""
+        counts: Counter[str] = Counter()
+        labels: dict[str, str] = {}
+        for finding in findings:
+            if finding.status in (Status.ACTIVE, Status.BASELINED):
+                mark = fingerprint(finding, load(finding.primary.path))
+                counts[mark] += 1
+                labels.setdefault(mark, f"{finding.code} {finding.primary.path}")
+        return cls(counts, labels)
+
+    @classmethod
+    def read(cls, path: Path) -> Baseline:
+        """Read a baseline.
+
+        Raises:
+            InputError: it cannot be read, or is none.
+        """
+        again = "write it again with --update-baseline"
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+            if data["version"] != _VERSION:
+                raise InputError(f"{path}: baseline of version {data['version']}, not {_VERSION}", again)
+            rows = data["findings"]
+            counts = Counter({row["fingerprint"]: int(row["count"]) for row in rows})
+            return cls(counts, {row["fingerprint"]: row["finding"] for row in rows})
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror or error}", "make it with --update-baseline") from None
+        except (ValueError, KeyError, TypeError):
+            raise InputError(f"{path}: not a promptlint baseline", again) from None
+
+    def dump(self) -> str:
+        """Return the file's text, the same for the same findings in any order."""
+        rows = [
+            {"finding": self.labels[mark], "fingerprint": mark, "count": count}
+            for mark, count in sorted(self.counts.items(), key=lambda item: (self.labels[item[0]], item[0]))
+        ]
+        return json.dumps({"version": _VERSION, "findings": rows}, indent=1) + "\n"
+
+    def apply(self, findings: Iterable[Finding], load: Load) -> tuple[list[Finding], int]:
+        """Mark accepted findings; also return how many accepted ones are gone."""
+        left = Counter(self.counts)
+        marked: list[Finding] = []
+        for finding in findings:
+            if finding.status is Status.ACTIVE:
+                mark = fingerprint(finding, load(finding.primary.path))
+                if left[mark] > 0:
+                    left[mark] -= 1
+                    finding = replace(finding, status=Status.BASELINED)
+            marked.append(finding)
+        return marked, sum(left.values())
+
+    def grown(self, before: Baseline) -> list[str]:
+        """Return the labels of what this baseline accepts and the earlier one did not."""
+        return [self.labels[mark] for mark in (self.counts - before.counts)]
+
+
+def update(path: Path, findings: Iterable[Finding], load: Load, *, allow_growth: bool) -> Baseline:
+    """Return the baseline to write to ``path``.
+
+    Raises:
+        UsageError: it would accept more than the one that is there, and growth is not allowed.
+    """
+    new = Baseline.of(findings, load)
+    if path.exists() and not allow_growth:
+        grown = new.grown(Baseline.read(path))
+        if grown:
+            raise UsageError(
+                f"{path}: the baseline would grow by {len(grown)}: {', '.join(sorted(grown)[:3])}"
+                + (", …" if len(grown) > 3 else ""),
+                "mend or suppress the new findings, or pass --allow-growth",
+            )
+    return new

@@ -1,0 +1,239 @@
+"""``promptlint check``."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from promptlint.cli.common import (
+    CODES,
+    config_options,
+    progress,
+    read_config,
+    show_errors,
+    start_of,
+    wants_color,
+    write_whole,
+)
+from promptlint.config import Config
+from promptlint.errors import NothingToCheckError, UsageError
+from promptlint.report import Report
+
+if TYPE_CHECKING:
+    from promptlint.baseline import Baseline
+    from promptlint.reporters.options import Options
+    from promptlint.source import SourceFile
+
+_FORMATS = ("text", "concise", "json", "sarif", "github", "junit")
+
+
+@click.command()
+@click.argument("paths", nargs=-1, type=click.Path())
+@config_options
+@click.option("--select", type=CODES, help="Only these rules: codes, prefixes or names, with commas.")
+@click.option("--ignore", type=CODES, help="Not these rules.")
+@click.option("--extend-select", type=CODES, help="These rules as well.")
+@click.option(
+    "--min-lost-tokens", type=click.IntRange(0), metavar="N", help="Only what costs at least N tokens."
+)
+@click.option("--format", "format_", type=click.Choice(_FORMATS), default="text", show_default=True)
+@click.option("--output-file", "-o", type=click.Path(path_type=Path), help="Write the report there.")
+@click.option("--show-source/--no-show-source", default=True, help="Show the lines of each finding.")
+@click.option("--statistics", is_flag=True, help="Count findings by rule.")
+@click.option(
+    "--show-all", is_flag=True, help="List what is suppressed, accepted or below the threshold too."
+)
+@click.option(
+    "--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Accept what this file lists."
+)
+@click.option("--update-baseline", is_flag=True, help="Write the baseline; it may only shrink.")
+@click.option("--allow-growth", is_flag=True, help="Let --update-baseline accept new findings.")
+@click.option("--include-tests/--exclude-tests", default=None, help="Read test code below the paths too.")
+@click.option("--templates-only", is_flag=True, help="Leave Python files out.")
+@click.option("--force-exclude", is_flag=True, help="Apply excludes to named files too, as hooks need.")
+@click.option("--no-gitignore", is_flag=True, help="Read files that Git ignores.")
+@click.option("--stdin-filename", metavar="NAME", help="Name of what comes in by `-`.")
+@click.option("--jobs", "-j", type=click.IntRange(0), metavar="N", help="Processes; 0 chooses.")
+@click.option("--no-cache", is_flag=True, help="Keep and use no earlier results.")
+@click.option("--cache-dir", type=click.Path(path_type=Path), help="Where results are kept.")
+@click.option("--exit-zero", is_flag=True, help="Leave with 0 even if there are findings.")
+@click.option("--watch", is_flag=True, help="Check again whenever a file changes.")
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
+@click.option("--quiet", "-q", is_flag=True, help="No progress, and nothing at all without findings.")
+def command(
+    paths: tuple[str, ...],
+    config: Path | None,
+    isolated: bool,
+    profile: str | None,
+    model: str | None,
+    select: tuple[str, ...] | None,
+    ignore: tuple[str, ...] | None,
+    extend_select: tuple[str, ...] | None,
+    min_lost_tokens: int | None,
+    format_: str,
+    output_file: Path | None,
+    show_source: bool,
+    statistics: bool,
+    show_all: bool,
+    baseline: Path | None,
+    update_baseline: bool,
+    allow_growth: bool,
+    include_tests: bool | None,
+    templates_only: bool,
+    force_exclude: bool,
+    no_gitignore: bool,
+    stdin_filename: str | None,
+    jobs: int | None,
+    no_cache: bool,
+    cache_dir: Path | None,
+    exit_zero: bool,
+    watch: bool,
+    color: str,
+    quiet: bool,
+) -> int:
+    """Find what breaks the prefix cache in code and templates.
+
+    PATHS are files, folders or globs; the default is the working folder, and `-` reads standard input.
+    """
+    from promptlint.reporters.options import Options
+
+    paths = paths or (".",)
+    settings = read_config(
+        config,
+        isolated,
+        start_of(paths),
+        profile=profile,
+        model=model,
+        select=select,
+        ignore=ignore,
+        extend_select=extend_select,
+        min_lost_tokens=min_lost_tokens,
+        include_tests=include_tests,
+        respect_gitignore=False if no_gitignore else None,
+        jobs=jobs,
+        cache=False if no_cache else None,
+        cache_dir=cache_dir,
+        baseline=baseline,
+    )
+    options = Options(
+        color=format_ == "text" and output_file is None and wants_color(color, sys.stdout),
+        source=show_source,
+        statistics=statistics,
+        all=show_all,
+    )
+    run = _Run(
+        paths, settings, format_, output_file, options, stdin_filename, force_exclude, templates_only, quiet
+    )
+    if update_baseline:
+        return run.update_baseline(allow_growth)
+    if watch:
+        return run.watch()
+    code = run.once()
+    return 0 if exit_zero and code == 1 else code
+
+
+class _Run:
+    """One invocation: what to check, and how to show it."""
+
+    def __init__(
+        self,
+        paths: tuple[str, ...],
+        config: Config,
+        format_: str,
+        output: Path | None,
+        options: Options,
+        stdin_filename: str | None,
+        force_exclude: bool,
+        templates_only: bool,
+        quiet: bool,
+    ) -> None:
+        self._paths = paths
+        self._config = config
+        self._format = format_
+        self._output = output
+        self._options = options
+        self._stdin_filename = stdin_filename
+        self._force_exclude = force_exclude
+        self._templates_only = templates_only
+        self._quiet = quiet
+
+    def report(self, baseline: Baseline | None) -> Report:
+        """Check once."""
+        from promptlint import engine
+
+        request = engine.Request(
+            self._paths,
+            self._config,
+            Path.cwd(),
+            stdin=self._stdin(),
+            force_exclude=self._force_exclude,
+            baseline=baseline,
+            templates_only=self._templates_only,
+        )
+        with progress(enabled=not self._quiet) as advance:
+            return engine.check(request, advance)
+
+    def _stdin(self) -> SourceFile | None:
+        if "-" not in self._paths:
+            return None
+        if len(self._paths) > 1:
+            raise UsageError("`-` stands alone: it cannot be checked together with paths", "check them apart")
+        from promptlint.source import decode
+
+        return decode(sys.stdin.buffer.read(), self._stdin_filename or "stdin.jinja")
+
+    def once(self) -> int:
+        """Check, print, and return the exit code."""
+        from promptlint.baseline import Baseline
+
+        baseline = Baseline.read(self._config.baseline) if self._config.baseline else None
+        try:
+            report = self.report(baseline)
+        except NothingToCheckError:
+            if self._force_exclude:
+                return 0  # a hook is often given only files that are none of ours
+            raise
+        self._show(report)
+        return report.exit_code
+
+    def _show(self, report: Report) -> None:
+        from promptlint.reporters import render
+
+        show_errors(report)
+        text = render(report, self._format, self._options)
+        if self._output is not None:
+            write_whole(self._output, text)
+        elif not self._quiet or report.active or self._format not in ("text", "concise"):
+            click.echo(text, nl=False, color=self._options.color)
+
+    def update_baseline(self, allow_growth: bool) -> int:
+        """Write the baseline and say what changed."""
+        from promptlint.baseline import update
+
+        path = self._config.baseline
+        if path is None:
+            raise UsageError("--update-baseline needs a file", "give --baseline FILE or set `baseline`")
+        report = self.report(None)
+        show_errors(report)
+        new = update(path, report.findings, report.load, allow_growth=allow_growth)
+        write_whole(path, new.dump())
+        click.echo(f"{path}: {new.counts.total()} findings accepted")
+        return report.exit_code if report.errors else 0
+
+    def watch(self) -> int:
+        """Check again after each change, until interrupted."""
+        from promptlint.cli.watching import changes
+
+        for _ in changes(self._paths, self._config):
+            if sys.stdout.isatty():
+                click.clear()
+            try:
+                self.once()
+            except NothingToCheckError as error:
+                click.echo(str(error), err=True)
+            click.echo(time.strftime("%H:%M:%S  waiting for changes; Ctrl-C ends"), err=True)
+        return 0

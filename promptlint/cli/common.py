@@ -1,0 +1,137 @@
+"""Options and steps that several commands share."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from promptlint.config import Config, find, load
+from promptlint.errors import InputError
+from promptlint.report import Report
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Codes(click.ParamType[tuple[str, ...]]):
+    """A list of rule codes or names, separated by commas."""
+
+    name = "codes"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        """Split the text."""
+        if isinstance(value, tuple):
+            return value
+        return tuple(code.strip() for code in value.split(",") if code.strip())
+
+
+CODES = Codes()
+
+
+def config_options(function: F) -> F:
+    """Add the options that choose and overlay the configuration."""
+    for option in reversed(
+        (
+            click.option("--config", type=click.Path(path_type=Path), help="Read this configuration file."),
+            click.option("--isolated", is_flag=True, help="Read no configuration file."),
+            click.option(
+                "--profile", metavar="NAME", help="Cache rules to apply; see `promptlint profiles`."
+            ),
+            click.option("--model", metavar="NAME", help="Model whose tokens and cache rules count."),
+        )
+    ):
+        function = option(function)
+    return function
+
+
+def read_config(config: Path | None, isolated: bool, start: Path, **overrides: Any) -> Config:
+    """Return the configuration for a run; an override of None leaves a setting as it is.
+
+    ``start`` is the folder whose nearest configuration counts.
+    """
+    if isolated:
+        base = Config(root=_project_root(start))
+    elif config is not None:
+        base = load(config)
+    else:
+        found = find(start)
+        base = load(found) if found else Config(root=_project_root(start))
+    return replace(base, **{key: value for key, value in overrides.items() if value is not None})
+
+
+def _project_root(start: Path) -> Path:
+    return next((p for p in (start, *start.parents) if (p / ".git").exists()), start)
+
+
+def start_of(paths: tuple[str, ...]) -> Path:
+    """Return the folder from which the configuration is looked for: that of the first path."""
+    first = Path.cwd() / paths[0] if paths and paths[0] != "-" else Path.cwd()
+    if first.is_dir():
+        return first
+    return next((p for p in first.parents if p.is_dir()), Path.cwd())
+
+
+def wants_color(choice: str, stream: Any) -> bool:
+    """Tell whether to colour: as asked, else on a terminal unless NO_COLOR is set."""
+    if choice != "auto":
+        return choice == "always"
+    return "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb" and stream.isatty()
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file whole or not at all.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        if path.exists():
+            temporary.chmod(path.stat().st_mode & 0o7777)
+        temporary.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            temporary.unlink()
+        raise InputError(
+            f"{path}: cannot be written: {error.strerror or error}", "check folder and rights"
+        ) from None
+
+
+def show_errors(report: Report) -> None:
+    """Print the files that were not checked, and notes, on standard error."""
+    for error in report.errors:
+        click.secho(f"{error.path}: not checked: {error.message}", fg="red", err=True)
+        if error.next_step:
+            click.echo(f"  next: {error.next_step}", err=True)
+    for note in report.notes:
+        click.echo(f"note: {note}", err=True)
+
+
+@contextmanager
+def progress(*, enabled: bool) -> Iterator[Callable[[int, int], None]]:
+    """Give a function that shows ``done / total`` on a terminal, once a run takes longer than a second."""
+    stream = sys.stderr
+    begun, shown = time.monotonic(), 0.0
+
+    def advance(done: int, total: int) -> None:
+        nonlocal shown
+        now = time.monotonic()
+        if now - begun > 1.0 and now - shown > 0.1:
+            shown = now
+            stream.write(f"\r{done:,} of {total:,} files")
+            stream.flush()
+
+    yield advance if enabled and stream.isatty() else lambda done, total: None
+    if shown:
+        stream.write("\r\x1b[K")
+        stream.flush()

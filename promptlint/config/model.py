@@ -1,0 +1,94 @@
+"""The settings of one run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from promptlint.source import MAX_BYTES
+
+DEFAULT_EXCLUDE = (
+    ".git/",
+    ".hg/",
+    ".svn/",
+    ".venv/",
+    ".tox/",
+    ".nox/",
+    ".eggs/",
+    ".direnv/",
+    ".idea/",
+    ".vscode/",
+    ".cache/",
+    ".mypy_cache/",
+    ".ruff_cache/",
+    ".pytest_cache/",
+    ".hypothesis/",
+    ".ipynb_checkpoints/",
+    ".promptlint_cache/",
+    "__pycache__/",
+    "__pypackages__/",
+    "*.egg-info/",
+    "venv/",
+    "node_modules/",
+    "site-packages/",
+    "vendor/",
+    "third_party/",
+    "build/",
+    "dist/",
+    "htmlcov/",
+    "*.min.*",
+    "*.lock",
+    "*-lock.json",
+    "*-lock.yaml",
+    "npm-shrinkwrap.json",
+)
+"""Left out wherever they stand, in the syntax of .gitignore."""
+
+TEST_CODE = ("tests/", "test/", "test_*.py", "*_test.py", "conftest.py")
+"""Left out below a checked path unless ``include-tests`` is set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Jinja:
+    """How this project sets up Jinja; the defaults are Jinja's own."""
+
+    block: tuple[str, str] = ("{%", "%}")
+    variable: tuple[str, str] = ("{{", "}}")
+    comment: tuple[str, str] = ("{#", "#}")
+    trim_blocks: bool = False
+    lstrip_blocks: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Settings of one run: defaults, overlaid by a file, overlaid by the command line.
+
+    ``root`` is the folder that the globs in ``exclude`` and ``per_file_ignores`` are relative to: the
+    one that holds the file, else the working directory. ``min_lost_tokens`` is None for one block of the
+    profile; an empty ``profile`` or ``model`` leaves the choice to what the code says. ``scopes`` maps a glob
+    over variable names to "scope" or "scope, kind".
+    """
+
+    root: Path = field(default_factory=Path.cwd)
+    source: Path | None = None
+    select: tuple[str, ...] = ()
+    extend_select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = DEFAULT_EXCLUDE
+    extend_exclude: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
+    include_tests: bool = False
+    respect_gitignore: bool = True
+    per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    profile: str = ""
+    model: str = ""
+    min_lost_tokens: int | None = None
+    max_file_size: int = MAX_BYTES
+    scopes: Mapping[str, str] = field(default_factory=dict)
+    catalogs: tuple[Path, ...] = ()
+    baseline: Path | None = None
+    jinja: Jinja = field(default_factory=Jinja)
+    jobs: int = 0
+    cache: bool = True
+    cache_dir: Path | None = None

@@ -1,0 +1,69 @@
+"""From layouts to findings: scopes, prefix, checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from promptlint.config import Config
+from promptlint.findings import Finding
+from promptlint.layout import Layout
+
+if TYPE_CHECKING:
+    from promptlint.catalog import Catalog
+    from promptlint.catalog.profile import Profile
+    from promptlint.prefix.measure import Measure
+
+
+class Judge:
+    """Everything that stays the same over a run: catalogue, profiles, tokenizers, thresholds.
+
+    The parts are made when they are first needed; a run that finds all results in its cache needs none.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """Return the catalogue with the project's own files and scopes."""
+        from promptlint.catalog import Catalog
+
+        return Catalog(self._config.catalogs, self._config.scopes)
+
+    def profile(self, layout: Layout) -> Profile:
+        """Return the cache rules for a prompt: those asked for, else its provider's, else the default."""
+        from promptlint.catalog.profiles import DEFAULT_PROFILE, get_profile, profile_for
+
+        extra = self._config.catalogs
+        if self._config.profile:
+            return get_profile(self._config.profile, extra)
+        model = self._config.model or layout.model
+        found = profile_for(layout.provider, model, extra) if layout.provider or model else None
+        return found or get_profile(DEFAULT_PROFILE, extra)
+
+    def measure(self, layout: Layout) -> Measure:
+        """Return the prefix of an annotated layout, in tokens and blocks."""
+        from promptlint.prefix.measure import Measure
+        from promptlint.tokens import tokenizer_for
+
+        model = self._config.model or layout.model
+        return Measure(layout, self.profile(layout), tokenizer_for(model))
+
+    def annotate(self, layout: Layout) -> Layout:
+        """Return the layout with the scope and cause of each segment."""
+        from promptlint.volatility import annotate
+
+        return annotate(layout, self.catalog)
+
+    def findings(self, layouts: Iterable[Layout]) -> Iterator[Finding]:
+        """Yield what the checks say of each layout."""
+        from promptlint.checks import CHECKS, Thresholds
+
+        thresholds = Thresholds(self._config.min_lost_tokens)
+        for layout in layouts:
+            annotated = self.annotate(layout)
+            measure = self.measure(annotated)
+            for check in CHECKS:
+                yield from check.run(annotated, measure, thresholds)

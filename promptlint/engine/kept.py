@@ -1,0 +1,65 @@
+"""Results in the cache: what is written, and whether it still holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from promptlint.engine.codec import decode, encode
+from promptlint.engine.key import listing_digest
+from promptlint.engine.store import Store
+from promptlint.engine.units import Result
+from promptlint.engine.world import World
+from promptlint.source import Span
+from promptlint.suppress import Suppression
+
+
+class Kept:
+    """Results of earlier runs that still hold, and those of this run."""
+
+    def __init__(self, store: Store, world: World, listing: Callable[[], tuple[str, ...]]) -> None:
+        self._store = store
+        self._world = world
+        self._listing = listing
+        self._listing_digest = ""
+
+    def _listed(self) -> str:
+        if not self._listing_digest:
+            self._listing_digest = listing_digest(self._listing())
+        return self._listing_digest
+
+    def find(self, path: str, slot: str) -> Result | None:
+        """Return the result kept for a file if nothing that it was derived from has changed."""
+        plain = self._store.get(slot)
+        if plain is None:
+            return None
+        for dependency, digest in plain["dependencies"].items():
+            if self._store.digest(dependency, self._world.file(dependency)) != digest:
+                return None
+        if plain["listing"] and plain["listing"] != self._listed():
+            return None
+        return Result(
+            path,
+            tuple(decode(f) for f in plain["findings"]),
+            tuple(
+                Suppression(Span(s[0], s[1]), s[2], s[3], tuple(s[4]), s[5]) for s in plain["suppressions"]
+            ),
+            tuple(plain["dependencies"]),
+            bool(plain["listing"]),
+            plain["read"],
+        )
+
+    def keep(self, result: Result, slot: str) -> None:
+        """Keep a result; one with an error is found again next time."""
+        if result.error is not None:
+            return
+        plain: dict[str, Any] = {
+            "dependencies": {d: self._store.digest(d, self._world.file(d)) for d in result.dependencies},
+            "listing": self._listed() if result.listed else "",
+            "read": result.read,
+            "findings": [encode(f) for f in result.findings],
+            "suppressions": [
+                [s.span.start, s.span.end, s.first, s.last, s.codes, s.reason] for s in result.suppressions
+            ],
+        }
+        self._store.put(slot, plain)

@@ -1,0 +1,70 @@
+"""Python files: analysed as one program, kept file by file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from promptlint.config import Config
+from promptlint.discover import Target
+from promptlint.engine.judge import Judge
+from promptlint.engine.units import Result, failure
+from promptlint.engine.world import World
+from promptlint.errors import InputError, PromptlintError
+from promptlint.suppress import parse
+
+
+def check_python(
+    targets: Sequence[Target],
+    known: Sequence[str],
+    world: World,
+    judge: Judge,
+    listing: tuple[str, ...],
+    config: Config,
+) -> Iterator[tuple[Target, Result]]:
+    """Check Python files; ``known`` are the paths whose results are at hand.
+
+    All Python files of the listing are linked; results are given for ``targets`` only.
+    """
+    from promptlint.frontends import python
+
+    wanted = {target.path: target for target in targets}
+    files = [path for path in dict.fromkeys([*wanted, *listing]) if path.endswith(".py")]
+    skip = frozenset(known) | (frozenset(files) - wanted.keys())
+    try:
+        units = python.analyze(
+            files, world.context(listing), judge.catalog, root=world.cwd, skip=skip, jobs=config.jobs or 1
+        )
+        for unit in units:
+            target = wanted.pop(unit.path, None)
+            if target is None:
+                continue
+            result = _result(target, world)
+            if result.error is None:
+                dependencies = tuple(sorted({unit.path, *unit.dependencies}))
+                result = replace(result, dependencies=dependencies, listed=True)
+                try:
+                    result = replace(result, findings=tuple(judge.findings(unit.layouts)))
+                except Exception as error:
+                    if isinstance(error, PromptlintError) and not isinstance(error, InputError):
+                        raise
+                    result = Result(unit.path, error=failure(unit.path, error, named=target.named))
+            yield target, result
+    except PromptlintError:
+        raise
+    except Exception as error:
+        # The whole program failed: say so once, and name the file at which it was.
+        for target in wanted.values():
+            yield target, Result(target.path, error=failure(target.path, error, named=target.named))
+        return
+    for target in wanted.values():  # nothing in them: no prompt begins there
+        yield target, _result(target, world)
+
+
+def _result(target: Target, world: World) -> Result:
+    """Return the empty result of a readable file, or its error."""
+    try:
+        source = world.read(target.path)
+    except InputError as error:
+        return Result(target.path, error=failure(target.path, error, named=target.named))
+    return Result(target.path, (), tuple(parse(source)), (target.path,))

@@ -1,0 +1,24 @@
+"""One line a finding, for editors and ``grep``."""
+
+from __future__ import annotations
+
+from promptlint.report import Report
+from promptlint.reporters.mask import mask
+from promptlint.reporters.options import Options
+from promptlint.reporters.spots import spot
+from promptlint.reporters.words import statistics, summary
+
+
+def render(report: Report, options: Options) -> str:
+    """Return ``file:line:column: CODE severity: message`` for each finding, then the summary."""
+    lines = []
+    for finding in report.findings if options.all else report.active:
+        at = spot(report, finding.primary)
+        lost = f" [{finding.cost.tokens:,} tokens]" if finding.cost else ""
+        lines.append(
+            f"{at.file}:{at.line}:{at.column}: {finding.code} {finding.severity.value}: "
+            f"{' '.join(mask(finding.message).split())}{lost}"
+        )
+    if options.statistics:
+        lines += statistics(report)
+    return "\n".join([*lines, summary(report)]) + "\n"

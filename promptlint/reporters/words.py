@@ -1,0 +1,62 @@
+"""Sentences that several reporters share."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from promptlint.findings import Cost, Severity, Status
+from promptlint.report import Report
+
+
+def plural(count: int, word: str) -> str:
+    """Return ``1 token`` or ``1,204 tokens``."""
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def cost_text(cost: Cost) -> str:
+    """Return what is computed again, in tokens and blocks of the profile."""
+    about = "about " if cost.estimated else ""
+    blocks = f", {plural(cost.blocks, 'block')}" if cost.blocks else ""
+    return f"{about}{plural(cost.tokens, 'token')}{blocks} ({cost.profile})"
+
+
+def summary(report: Report) -> str:
+    """Return the last line: what was found in how many files, and what does not count."""
+    active = len(report.active)
+    if active:
+        kinds = [
+            plural(report.count_severity(severity), word)
+            for severity, word in (
+                (Severity.ERROR, "error"),
+                (Severity.WARNING, "warning"),
+                (Severity.INFO, "note"),
+            )
+            if report.count_severity(severity)
+        ]
+        head = f"{plural(active, 'finding')} ({', '.join(kinds)}) in {plural(report.files, 'file')}"
+    else:
+        head = f"No findings in {plural(report.files, 'file')}"
+    apart = [
+        f"{report.count(status):,} {words}"
+        for status, words in (
+            (Status.SUPPRESSED, "suppressed"),
+            (Status.BASELINED, "in the baseline"),
+            (Status.BELOW_THRESHOLD, "below the threshold"),
+        )
+        if report.count(status)
+    ]
+    if report.errors:
+        apart.append(f"{plural(len(report.errors), 'file')} not checked")
+    return "; ".join([head, *apart])
+
+
+def statistics(report: Report) -> list[str]:
+    """Return one line a rule: how many active findings, what they cost together, its name."""
+    counts = Counter((f.code, f.name) for f in report.active)
+    tokens: Counter[str] = Counter()
+    for finding in report.active:
+        tokens[finding.code] += finding.cost.tokens if finding.cost else 0
+    return [
+        f"{count:>6,}  {code}  {name:<36} {tokens[code]:>9,} tokens"
+        for (code, name), count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    ]
