@@ -1,0 +1,158 @@
+"""Attention over a cached prefix and a new suffix, computed apart and merged exactly.
+
+::
+
+                 cached prefix      suffix
+               ┌────────────────┬───────────┐
+    suffix     │ no mask at all │ causal  ◣ │      softmax over both = merge by log-sum-exp
+               └────────────────┴───────────┘
+
+Each part is a case the fused kernels are fast at. The query heads that share a key head are rows of
+one problem (prefix) or a dimension of stride 0 (suffix), so keys and values are never repeated.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+_FLASH_CUDA_DTYPES = (torch.float16, torch.bfloat16)
+_ROWS = 256  # queries at once where scores are held in memory
+
+
+def attend(q: Tensor, k: Tensor, v: Tensor, past: tuple[Tensor, Tensor] | None, scale: float) -> Tensor:
+    """Attend from new tokens to cached ones and, causally, to themselves.
+
+    Args:
+        q: queries ``[S, H, D]``.
+        k: keys of the same tokens ``[S, KV, D]``; ``H`` is a multiple of ``KV``.
+        v: their values ``[S, KV, DV]``.
+        past: cached keys ``[P, KV, D]`` and values ``[P, KV, DV]``, P > 0, or None.
+        scale: factor on the scores.
+
+    Returns:
+        ``[S, H, DV]``.
+    """
+    length, heads, _ = q.shape
+    shared = k.shape[1]
+    groups = heads // shared
+    # [KV, G, S, D]
+    query = q.reshape(length, shared, groups, -1).permute(1, 2, 0, 3).contiguous()
+    own_k = k.permute(1, 0, 2)[:, None].expand(-1, groups, -1, -1)
+    own_v = v.permute(1, 0, 2)[:, None].expand(-1, groups, -1, -1)
+    out, weight = _kernel(query, own_k, own_v, True, scale)
+    if past is not None:
+        rows = query.flatten(1, 2)[None]  # [1, KV, G·S, D]
+        old, old_weight = _kernel(rows, _heads_first(past[0]), _heads_first(past[1]), False, scale)
+        share = torch.sigmoid(old_weight.view_as(weight) - weight)[..., None]
+        out = torch.lerp(out.float(), old.view_as(out).float(), share).to(q.dtype)
+    return out.permute(2, 0, 1, 3).reshape(length, heads, -1)
+
+
+def attend_masked(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    past: tuple[Tensor, Tensor] | None,
+    scale: float,
+    *,
+    window: int | None = None,
+    softcap: float | None = None,
+    sinks: Tensor | None = None,
+) -> Tensor:
+    """Do as `attend`, with a sliding window, a cap on the scores, or sinks, by plain matrix products.
+
+    Args:
+        window: positions that a token sees, its own included. ``past`` may hold more.
+        softcap: scores become ``cap · tanh(score / cap)``.
+        sinks: one logit a head ``[H]`` that takes part in the softmax and has no value.
+    """
+    if past is not None:
+        k, v = torch.cat((past[0], k)), torch.cat((past[1], v))
+    length, heads, _ = q.shape
+    before = len(k) - length
+    out = []
+    for start in range(0, length, _ROWS):
+        rows = q[start : start + _ROWS]
+        stop = before + start + len(rows)
+        first = 0 if window is None else max(0, before + start - window + 1)
+        out.append(_masked_rows(rows, k[first:stop], v[first:stop], scale, window, softcap, sinks))
+    return torch.cat(out)
+
+
+def _masked_rows(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    scale: float,
+    window: int | None,
+    softcap: float | None,
+    sinks: Tensor | None,
+) -> Tensor:
+    """Attend from the last ``len(q)`` of ``len(k)`` positions."""
+    length, heads, _ = q.shape
+    total, shared = k.shape[:2]
+    query = q.reshape(length, shared, heads // shared, -1).permute(1, 2, 0, 3)
+    scores = torch.matmul(query, k.permute(1, 2, 0)[:, None]).float() * scale  # [KV, G, S, T]
+    if softcap is not None:
+        scores = softcap * torch.tanh(scores / softcap)
+    at = torch.arange(total - length, total, device=q.device)[:, None]
+    key_at = torch.arange(total, device=q.device)[None]
+    hidden = key_at > at
+    if window is not None:
+        hidden |= key_at <= at - window
+    scores.masked_fill_(hidden, float("-inf"))
+    if sinks is not None:
+        extra = sinks.float().view(shared, -1, 1, 1).expand(-1, -1, length, 1)
+        weights = torch.softmax(torch.cat((scores, extra), dim=-1), dim=-1)[..., :-1]
+    else:
+        weights = torch.softmax(scores, dim=-1)
+    out = torch.matmul(weights.to(v.dtype), v.permute(1, 0, 2)[:, None])
+    return out.permute(2, 0, 1, 3).reshape(length, heads, -1)
+
+
+def _heads_first(x: Tensor) -> Tensor:
+    """``[P, KV, D]`` to ``[1, KV, P, D]`` without a copy."""
+    return x.transpose(0, 1)[None]
+
+
+def _kernel(q: Tensor, k: Tensor, v: Tensor, causal: bool, scale: float) -> tuple[Tensor, Tensor]:
+    """Return the output ``[N, M, S, DV]`` and its log-sum-exp ``[N, M, S]`` (float32, natural)."""
+    same_size = q.shape[-1] == v.shape[-1]
+    aten = torch.ops.aten
+    if same_size and q.device.type == "cpu":
+        out, weight = aten._scaled_dot_product_flash_attention_for_cpu(q, k, v, 0.0, causal, scale=scale)
+        return out, weight
+    if same_size and q.device.type == "cuda" and q.dtype in _FLASH_CUDA_DTYPES and q.shape[-1] % 8 == 0:
+        out, weight, *_ = aten._scaled_dot_product_flash_attention(q, k, v, 0.0, causal, scale=scale)
+        return out, weight[..., : q.shape[-2]]
+    return _plain(q, k, v, causal, scale)
+
+
+def _plain(q: Tensor, k: Tensor, v: Tensor, causal: bool, scale: float) -> tuple[Tensor, Tensor]:
+    scores = torch.matmul(q, k.transpose(-1, -2)).float() * scale
+    if causal:
+        length = q.shape[-2]
+        later = torch.ones(length, length, dtype=torch.bool, device=q.device).triu_(1)
+        scores.masked_fill_(later, float("-inf"))
+    weight = torch.logsumexp(scores, dim=-1)
+    out = torch.matmul(torch.exp(scores - weight[..., None]).to(v.dtype), v)
+    return out, weight
+
+
+def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """Turn queries or keys ``[T, heads, D]`` to their positions; ``cos`` and ``sin`` are ``[T, 1, D/2]``."""
+    first, second = x.chunk(2, dim=-1)
+    out = torch.empty_like(x)
+    low, high = out.chunk(2, dim=-1)
+    torch.mul(first, cos, out=low)
+    low.addcmul_(second, sin, value=-1)
+    torch.mul(second, cos, out=high)
+    high.addcmul_(first, sin)
+    return out
+
+
+def rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
+    """Scale the last dimension to unit mean square, then by ``weight``."""
+    return functional.rms_norm(x, (x.shape[-1],), weight, eps)
