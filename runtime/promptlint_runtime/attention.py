@@ -70,7 +70,7 @@ def attend_masked(
     """
     if past is not None:
         k, v = torch.cat((past[0], k)), torch.cat((past[1], v))
-    length, heads, _ = q.shape
+    length = len(q)
     before = len(k) - length
     out = []
     for start in range(0, length, _ROWS):

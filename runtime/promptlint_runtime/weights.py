@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import torch
@@ -30,7 +31,7 @@ def from_folder(folder: Path) -> Weights:
         files = sorted(folder.glob("*.safetensors"))
     if not files:
         raise InputError(f"{folder}: no safetensors files", "convert the model with save_pretrained")
-    opened = [safe_open(str(file), framework="pt") for file in files]
+    opened: list[Any] = [safe_open(str(file), framework="pt") for file in files]
     homes = {key: file for file in opened for key in file.keys()}  # noqa: SIM118 (not a dict)
 
     def weights(name: str) -> Tensor:

@@ -6,15 +6,15 @@ import random
 from collections.abc import Callable, Sequence
 
 import pytest
-from promptlint_runtime.engine import Outcome, recall, run
-from promptlint_runtime.ledger import Ledger
-from promptlint_runtime.scheduler import Limits, Scheduler
-from promptlint_runtime.sequence import Chunk, Request, runs
 
 from promptlint.cache.base import PrefixCache
 from promptlint.cache.blocks import Extra
 from promptlint.cache.pool import BlockPool
 from promptlint.cache.radix import RadixCache
+from promptlint_runtime.engine import Outcome, recall, run
+from promptlint_runtime.ledger import Ledger
+from promptlint_runtime.scheduler import Limits, Scheduler
+from promptlint_runtime.sequence import Chunk, Request, runs
 
 
 class HashModel:
@@ -113,7 +113,9 @@ def test_serial_hits_without_limit_follow_the_formula() -> None:
 
 
 def common(left: Sequence[int], right: Sequence[int]) -> int:
-    return next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
+    return next(
+        (i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right))
+    )
 
 
 def test_preemption_is_felt_and_harmless() -> None:

@@ -40,9 +40,7 @@ class _Layer:
 class Llama:
     """The model; weights are taken one by one from ``weights`` and moved where they belong."""
 
-    def __init__(
-        self, shape: Shape, weights: Weights, dtype: torch.dtype, device: torch.device
-    ) -> None:
+    def __init__(self, shape: Shape, weights: Weights, dtype: torch.dtype, device: torch.device) -> None:
         self.shape = shape
         self.dtype = dtype
         self.device = device
@@ -92,8 +90,9 @@ class Llama:
         cos, sin = self.rotary(batch.positions)
         x = functional.embedding(batch.tokens, self._embedding)
         for index, layer in enumerate(self._layers):
-            x = x + self._attention(index, layer, rms_norm(x, layer.before_attention, self.shape.norm_eps),
-                                    cos, sin, batch, kv)
+            x = x + self._attention(
+                index, layer, rms_norm(x, layer.before_attention, self.shape.norm_eps), cos, sin, batch, kv
+            )
             h = rms_norm(x, layer.before_mlp, self.shape.norm_eps)
             gate, up = functional.linear(h, layer.gate_up, layer.gate_up_bias).chunk(2, dim=-1)
             x = x + functional.linear(functional.silu(gate).mul_(up), layer.down, layer.down_bias)
@@ -106,7 +105,7 @@ class Llama:
         shape = self.shape
         heads, shared, dim = shape.heads, shape.kv_heads, shape.head_dim
         fused = functional.linear(h, layer.qkv, layer.qkv_bias).view(len(h), heads + 2 * shared, dim)
-        q, k, v = fused.split((heads, shared, shared), dim=1)
+        q, k, v = fused[:, :heads], fused[:, heads:-shared], fused[:, -shared:]
         if layer.q_norm is not None and layer.k_norm is not None:
             q, k = rms_norm(q, layer.q_norm, shape.norm_eps), rms_norm(k, layer.k_norm, shape.norm_eps)
         q, k = rotate(q, cos, sin), rotate(k, cos, sin)
