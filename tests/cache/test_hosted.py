@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -390,7 +391,7 @@ def test_usage_of_a_real_transcript() -> None:
             {"5m": write},
             plain,
         )
-    for before, after in zip(TRANSCRIPT, TRANSCRIPT[1:], strict=False):
+    for before, after in pairwise(TRANSCRIPT):
         assert after[2] == before[2] + before[3]
 
 
