@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from promptlint.catalog import rows
+from promptlint.catalog.clock import clock_scope
 from promptlint.catalog.literals import Literal, find_literals
 from promptlint.catalog.locate import data_files, own_files, rules_root
 from promptlint.catalog.model import Rule, Sink, Volatile
@@ -20,6 +21,7 @@ from promptlint.layout import Confidence, Kind, Scope
 # A traced call is a fact, a global that a program registered under a telling name nearly one.
 _CONFIDENCE = {
     "calls": Confidence.HIGH,
+    "values": Confidence.HIGH,
     "globals": Confidence.HIGH,
     "filters": Confidence.HIGH,
     "names": Confidence.LOW,
@@ -55,11 +57,18 @@ class Catalog:
         Raises:
             CatalogError: a file does not follow its schema.
         """
-        _ = self._calls, self._names, self._globals, self._filters, self._literals, self._sinks
+        _ = self._calls, self._values, self._names, self._globals, self._filters, self._literals, self._sinks
 
     def call(self, dotted: str) -> Volatile | None:
-        """Return what a call's dotted path tells: ``datetime.datetime.now``, ``uuid.uuid4``."""
+        """Return what a call's dotted path tells: ``datetime.datetime.now``, ``uuid.uuid4``.
+
+        Reading an environment variable is asked for as ``os.environ[NAME]``.
+        """
         return self._calls.find(dotted)
+
+    def value(self, dotted: str) -> Volatile | None:
+        """Return what an outside attribute tells without being called: ``sys.argv``, ``flask.request.json``."""
+        return self._values.find(dotted)
 
     def name(self, identifier: str) -> Volatile | None:
         """Return what the name of a variable or attribute path tells."""
@@ -76,6 +85,8 @@ class Catalog:
     def literals(self, text: str) -> Iterator[tuple[int, int, Volatile]]:
         """Yield the range of each value of one run that was pasted into a fixed text."""
         return find_literals(text, self._literals)
+
+    clock_scope = staticmethod(clock_scope)
 
     def sink(self, dotted_path: str) -> Sink | None:
         """Return the sink that a call's dotted path names."""
@@ -109,6 +120,10 @@ class Catalog:
     @cached_property
     def _calls(self) -> DottedIndex[Volatile]:
         return self._dotted("calls")
+
+    @cached_property
+    def _values(self) -> DottedIndex[Volatile]:
+        return self._dotted("values")
 
     @cached_property
     def _globals(self) -> DottedIndex[Volatile]:

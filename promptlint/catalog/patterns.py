@@ -16,7 +16,7 @@ from fnmatch import fnmatchcase
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
-_SEGMENT = re.compile(r"[$\w]+(?:\(\))?")  # a call within a path is written `Repo().head`
+_SEGMENT = re.compile(r"[$\w]+(?:\(\)|\[\w+\])?")  # a call or a key within a path: Repo().head, environ[HOME]
 
 
 @dataclass(frozen=True, slots=True)

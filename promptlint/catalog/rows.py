@@ -1,7 +1,7 @@
 """Rows of the TOML data, checked against their schema.
 
-One file may hold any of the tables ``calls``, ``names``, ``globals``, ``filters``, ``literals`` and
-``sink``, so that a user's own file needs no further parts. Every complaint names file, row and key.
+One file may hold any of the tables ``calls``, ``values``, ``names``, ``globals``, ``filters``, ``literals``
+and ``sink``, so that a user's own file needs no further parts. Every complaint names file, row and key.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from promptlint.catalog.model import CARRIES, RETURNS, Sink, Volatile
 from promptlint.errors import CatalogError
 from promptlint.layout import Confidence, Kind, Scope
 
-TABLES = ("calls", "names", "globals", "filters", "literals", "sink")
+TABLES = ("calls", "values", "names", "globals", "filters", "literals", "sink")
+PROFILE_TABLES = ("profile", "model", "select")  # may stand in the same file; read elsewhere
 WORD_LISTS = ("before", "after", "veto", "carriers", "stable")
 VARIANTS = ("", "set", "listing", "shuffle", "completion", "repr")
 DIALECTS = ("", "f-string", "jinja", "mustache", "$", "percent")
@@ -102,7 +103,7 @@ def rows(data: Mapping[str, Any], table: str, shown: str) -> Iterator[Row]:
 def check_tables(data: Mapping[str, Any], shown: str) -> None:
     """Refuse a file with tables that nobody reads."""
     for key in data:
-        if key not in TABLES and key not in WORD_LISTS:
+        if key not in (*TABLES, *WORD_LISTS, *PROFILE_TABLES):
             known = ", ".join(TABLES)
             raise CatalogError(f"{shown}: `{key}` is not a table of the catalogue", f"known tables: {known}")
 
