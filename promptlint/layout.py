@@ -116,6 +116,8 @@ class Origin:
     expression: str = ""
     name: str = ""  # the variable or dotted callee that decides its scope
     why: str = ""
+    names: tuple[str, ...] = ()  # every variable and callee in it, where there are several
+    chain: tuple[Step, ...] = ()  # assignments it came through, from the source towards the prompt
 
 
 LITERAL = Origin(OriginKind.LITERAL)
@@ -140,6 +142,7 @@ class Guard:
     scope: Scope = Scope.UNKNOWN  # scope of the condition's value, or of the iterated collection
     cause: Cause | None = None
     name: str = ""  # the variable that decides it, for the catalogue
+    names: tuple[str, ...] = ()  # every variable in it, where there are several
 
 
 @dataclass(frozen=True, slots=True)
