@@ -41,7 +41,7 @@ def clock_finding(source: SourceFile, start: int, end: int, **changes: object) -
     return Finding(**{**fields, **changes})  # type: ignore[arg-type]
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_finding() -> Callable[..., Finding]:
     """Return `clock_finding`."""
     return clock_finding

@@ -9,13 +9,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from promptlint.config import Config, find, load
-from promptlint.errors import InputError
+from promptlint.errors import InputError, UsageError
 from promptlint.report import Report
+
+if TYPE_CHECKING:
+    from promptlint.catalog.model import Rule
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -115,6 +118,26 @@ def show_errors(report: Report) -> None:
             click.echo(f"  next: {error.next_step}", err=True)
     for note in report.notes:
         click.echo(f"note: {note}", err=True)
+
+
+def find_rule(word: str) -> Rule:
+    """Return a rule by its code or name.
+
+    Raises:
+        UsageError: there is none; the next step names one that is spelt alike.
+    """
+    from difflib import get_close_matches
+
+    from promptlint.catalog.catalog import Catalog
+
+    rules = Catalog().rules
+    for rule in rules.values():
+        if word.upper() == rule.code or word.lower() == rule.name:
+            return rule
+    words = [*rules, *(rule.name for rule in rules.values())]
+    close = get_close_matches(word.upper(), words, 1) or get_close_matches(word.lower(), words, 1)
+    hint = f"did you mean {close[0]}?" if close else "`promptlint rules` lists them"
+    raise UsageError(f"{word}: no such rule", hint)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from promptlint.findings import Finding
 from promptlint.layout import Layout
 
 if TYPE_CHECKING:
-    from promptlint.catalog import Catalog
+    from promptlint.catalog.catalog import Catalog
     from promptlint.catalog.profile import Profile
     from promptlint.prefix.measure import Measure
 
@@ -28,7 +28,7 @@ class Judge:
     @cached_property
     def catalog(self) -> Catalog:
         """Return the catalogue with the project's own files and scopes."""
-        from promptlint.catalog import Catalog
+        from promptlint.catalog.catalog import Catalog
 
         return Catalog(self._config.catalogs, self._config.scopes)
 

@@ -23,6 +23,10 @@ ABSENT = ""
 """The digest of a file that is not there."""
 
 
+def _version(base: sqlite3.Connection) -> int:
+    return int(base.execute("PRAGMA user_version").fetchone()[0])
+
+
 class Store:
     """Results by shown path, for one version and configuration (``key``).
 
@@ -48,8 +52,11 @@ class Store:
             (folder / "CACHEDIR.TAG").write_text(_MARK, encoding="utf-8")
             (folder / ".gitignore").write_text("*\n", encoding="utf-8")
         base = sqlite3.connect(self._path, timeout=5.0)
-        if base.execute("PRAGMA user_version").fetchone()[0] != _FORMAT:
+        if _version(base) != _FORMAT:
+            base.execute("BEGIN IMMEDIATE")
             with base:
+                if _version(base) == _FORMAT:
+                    return base  # another run was quicker
                 for table in ("files", "results"):
                     base.execute(f"DROP TABLE IF EXISTS {table}")
                 base.execute("CREATE TABLE files (path PRIMARY KEY, mtime, size, digest) WITHOUT ROWID")

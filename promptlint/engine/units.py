@@ -64,7 +64,11 @@ def _innermost(error: Exception) -> str:
 
 def layouts_of(source: SourceFile, kind: FileType, context: Context, *, named: bool) -> list[Layout] | None:
     """Read one file that is not Python; None for a document that holds no prompt."""
-    if kind is FileType.CHAT_TEMPLATE or (kind is FileType.JINJA and "add_generation_prompt" in source.text):
+    if kind is FileType.JINJA and "add_generation_prompt" in source.text:
+        kind = FileType.CHAT_TEMPLATE
+    if kind is FileType.CHAT_TEMPLATE and "messages" not in source.text and not source.path.endswith(".json"):
+        kind = FileType.JINJA
+    if kind is FileType.CHAT_TEMPLATE:
         from promptlint.frontends import chat_template
 
         return chat_template.read(source, context)

@@ -61,7 +61,7 @@ def render(report: Report, options: Options) -> str:
 
 def _rules(report: Report) -> list[dict[str, Any]]:
     """Return the descriptors of the rules that found something, with their pages as help."""
-    from promptlint.catalog import Catalog
+    from promptlint.catalog.catalog import Catalog
 
     known = Catalog().rules
     names = {f.code: f.name for f in report.findings}

@@ -1,0 +1,42 @@
+"""``promptlint explain``."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from promptlint.cli.common import find_rule, wants_color
+
+
+@click.command()
+@click.argument("rule", metavar="CODE")
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
+def command(rule: str, color: str) -> None:
+    """Explain a rule: why it matters, bad and good examples.
+
+    CODE is a rule's code or name.
+    """
+    found = find_rule(rule)
+    colored = wants_color(color, sys.stdout)
+    default = "" if found.default else " (off by default; --extend-select turns it on)"
+    click.secho(f"{found.code} {found.name}{default}", bold=True, color=colored)
+    click.echo(f"{found.summary}\n")
+    click.echo("\n".join(_lines(found.body)), color=colored)
+
+
+def _lines(body: str) -> list[str]:
+    """Return Markdown for a terminal: headings bold, code blocks set in and without fences."""
+    lines, code = [], False
+    for line in body.strip().split("\n"):
+        if line.lstrip().startswith("```"):
+            code = not code
+            if code and (title := line.lstrip().strip("`").strip()):
+                lines.append(click.style(f"    {title}", fg="cyan"))
+        elif code:
+            lines.append(f"    {line}")
+        elif line.startswith("#"):
+            lines.append(click.style(line.lstrip("# "), bold=True))
+        else:
+            lines.append(line)
+    return lines

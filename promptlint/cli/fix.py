@@ -1,0 +1,100 @@
+"""``promptlint fix``."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import click
+
+from promptlint.cli.common import CODES, config_options, progress, read_config, show_errors, start_of
+from promptlint.errors import InputError
+from promptlint.source import SourceFile
+
+
+@click.command()
+@click.argument("paths", nargs=-1, type=click.Path())
+@config_options
+@click.option("--select", type=CODES, help="Only fix these rules: codes, prefixes or names, with commas.")
+@click.option("--diff", "show_diff", is_flag=True, help="Print what would change and write nothing.")
+@click.option("--unsafe-fixes", is_flag=True, help="Apply edits that may change what the prompt says, too.")
+def command(
+    paths: tuple[str, ...],
+    config: Path | None,
+    isolated: bool,
+    profile: str | None,
+    model: str | None,
+    select: tuple[str, ...] | None,
+    show_diff: bool,
+    unsafe_fixes: bool,
+) -> int:
+    """Apply the edits that keep a prompt's meaning.
+
+    Leaves with 1 if findings remain that only a person can mend, and with --diff if anything would change.
+    """
+    from promptlint import engine
+    from promptlint.fixes.apply import plan
+
+    paths = paths or (".",)
+    settings = read_config(config, isolated, start_of(paths), profile=profile, model=model, select=select)
+    with progress(enabled=True) as advance:
+        report = engine.check(engine.Request(paths, settings, Path.cwd()), advance)
+    show_errors(report)
+    made = plan(report.active, report.load, unsafe=unsafe_fixes)
+    sources = {path: source for path in sorted(made.texts) if (source := report.load(path))}
+    if show_diff:
+        for path, source in sources.items():
+            click.echo(_diff(path, source.text, made.texts[path]), nl=False)
+    else:
+        _write({Path(path): _encoded(source, made.texts[path]) for path, source in sources.items()})
+    verb = "would be mended" if show_diff else "mended"
+    remaining = len(report.active) - len(made.applied)
+    click.echo(f"{len(made.applied)} {verb} in {len(sources)} files; {remaining} remain", err=True)
+    if made.left:
+        click.echo(f"note: {len(made.left)} overlap with others: run it again", err=True)
+    if report.exit_code not in (0, 1):
+        return report.exit_code
+    return int(remaining > 0 or (show_diff and bool(made.applied)))
+
+
+def _diff(path: str, old: str, new: str) -> str:
+    lines = difflib.unified_diff(
+        old.splitlines(keepends=True), new.splitlines(keepends=True), f"a/{path}", f"b/{path}"
+    )
+    return "".join(
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+    )
+
+
+def _encoded(source: SourceFile, text: str) -> bytes:
+    """Return a text as its file had it: newlines, byte order mark, encoding."""
+    with_newlines = text.replace("\n", source.newline)
+    try:
+        return with_newlines.encode(source.encoding)
+    except UnicodeEncodeError:
+        raise InputError(
+            f"{source.path}: the mended text does not fit into {source.encoding}", "save the file as UTF-8"
+        ) from None
+
+
+def _write(contents: dict[Path, bytes]) -> None:
+    """Replace files: each whole or not at all, and none before all are written beside their places."""
+    waiting: list[tuple[Path, Path]] = []
+    try:
+        for path, data in contents.items():
+            target = path.resolve()  # a link stays a link
+            temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+            waiting.append((temporary, target))
+            temporary.write_bytes(data)
+            temporary.chmod(target.stat().st_mode & 0o7777)
+        for temporary, target in waiting:
+            temporary.replace(target)
+    except OSError as error:
+        for temporary, _ in waiting:
+            with suppress(OSError):
+                temporary.unlink()
+        raise InputError(
+            f"{error.filename}: cannot be written: {error.strerror}", "check rights and space"
+        ) from None
