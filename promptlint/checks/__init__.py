@@ -1,1 +1,29 @@
-"""One module a rule: layouts in, findings out. They do not parse."""
+"""One module a family of rules: layouts in, findings out. They do not parse."""
+
+from __future__ import annotations
+
+from promptlint.checks import (
+    changing,
+    chat_template,
+    conditional,
+    history,
+    order,
+    requests,
+    tools,
+    whitespace,
+)
+from promptlint.checks.base import Check, Thresholds, costliest
+
+# Every rule that runs, in the order of the codes. A new one is entered here by hand.
+CHECKS: tuple[Check, ...] = (
+    *changing.CHECKS,  # PL101 to PL108
+    *conditional.CHECKS,  # PL109, PL110
+    *order.CHECKS,  # PL201 to PL205
+    *tools.CHECKS,  # PL301 to PL303
+    *history.CHECKS,  # PL311 to PL313
+    *chat_template.CHECKS,  # PL401 to PL403
+    *whitespace.CHECKS,  # PL501, PL502
+    *requests.CHECKS,  # PL701, PL702, PL901
+)
+
+__all__ = ["CHECKS", "Check", "Thresholds", "costliest"]

@@ -1,0 +1,208 @@
+"""What every check is given, and the words that all of them use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from promptlint.findings import Cost, Finding, Severity, Status
+from promptlint.layout import Cause, Confidence, Kind, Layout, Scope
+
+DEFAULT_BLOCK = 16  # tokens, where a profile has no block
+DATA_FIRST = 48  # tokens of fixed text behind data that make a word worthwhile
+
+# Data differs between requests by nature. Only its place can be wrong.
+DATA = frozenset({Kind.RETRIEVED, Kind.REQUEST_INPUT})
+
+
+class ProfileLike(Protocol):
+    """The part of a cache profile that checks look at."""
+
+    @property
+    def name(self) -> str:
+        """Return the profile's name."""
+        ...
+
+    @property
+    def block_tokens(self) -> int | None:
+        """Return the tokens of one block, None where the profile has none."""
+        ...
+
+
+class Measure(Protocol):
+    """A layout counted in tokens, for one profile and tokenizer."""
+
+    @property
+    def profile(self) -> ProfileLike:
+        """Return the cache rules that apply."""
+        ...
+
+    def tokens(self, index: int) -> int:
+        """Return the tokens of a literal segment; 0 for a hole."""
+        ...
+
+    def lost_behind(self, index: int, scope: Scope) -> Cost:
+        """Return the tokens behind a segment that are more stable than ``scope``."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Below which cost a finding is only counted.
+
+    ``lost_tokens`` is what the user asked for and holds for every kind. None: one block of the
+    profile, and `DATA_FIRST` for data, which has to stand somewhere.
+    """
+
+    lost_tokens: int | None = None
+
+    def of(self, kind: Kind, profile: ProfileLike) -> int:
+        """Return the fewest lost tokens that make a finding of this kind active."""
+        if self.lost_tokens is not None:
+            return self.lost_tokens
+        block = profile.block_tokens or DEFAULT_BLOCK
+        return max(block, DATA_FIRST) if kind in DATA else block
+
+    def status(self, kind: Kind, cost: Cost | None, profile: ProfileLike) -> Status:
+        """Return whether a finding of this cost counts. A cost that nobody can know always does."""
+        if cost is None or cost.tokens >= self.of(kind, profile):
+            return Status.ACTIVE
+        return Status.BELOW_THRESHOLD
+
+
+class Check(Protocol):
+    """One rule: layouts in, findings out. ``default`` tells whether it runs unless asked for."""
+
+    @property
+    def code(self) -> str:
+        """Return the code, ``PL101``."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """Return the name, ``clock-before-stable``."""
+        ...
+
+    @property
+    def default(self) -> bool:
+        """Tell whether the rule runs without being selected."""
+        ...
+
+    def run(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
+        """Yield the findings in one annotated layout."""
+        ...
+
+
+HOW_OFTEN = {
+    Scope.RELEASE: "changes with a release",
+    Scope.PROCESS: "differs between processes",
+    Scope.MACHINE: "differs between machines",
+    Scope.DAY: "changes every day",
+    Scope.TENANT: "differs between tenants",
+    Scope.USER: "differs between users",
+    Scope.SESSION: "differs between conversations",
+    Scope.REQUEST: "changes with every request",
+    Scope.UNKNOWN: "may change at any time",
+}
+
+# Stable tokens behind, from which a finding is (warning, error). None: never.
+_LEVELS: dict[Scope, tuple[int, int | None]] = {
+    Scope.RELEASE: (4096, None),
+    Scope.PROCESS: (256, None),
+    Scope.MACHINE: (256, None),
+    Scope.DAY: (64, None),
+    Scope.TENANT: (64, 4096),
+    Scope.USER: (32, 2048),
+    Scope.SESSION: (16, 1024),
+    Scope.REQUEST: (1, 512),
+    Scope.UNKNOWN: (4096, None),
+}
+
+
+def severity(kind: Kind, scope: Scope, tokens: int, history: bool = False) -> Severity:
+    """Return how often the value changes times what stands behind it, as one of three words.
+
+    ========  ==================  ================
+    scope     warning from        error from
+    ========  ==================  ================
+    request   1 token             512, or history
+    session   16                  1,024
+    user      32                  2,048
+    tenant    64                  4,096
+    day       64                  -
+    machine   256                 -
+    process   256                 -
+    ========  ==================  ================
+
+    Everything less is information. Data (`DATA`) is never an error: it has to stand somewhere.
+    """
+    if history and scope is Scope.REQUEST:
+        return Severity.WARNING if kind in DATA else Severity.ERROR
+    warning, error = _LEVELS[scope]
+    if error is not None and tokens >= error and kind not in DATA:
+        return Severity.ERROR
+    return Severity.WARNING if tokens >= warning else Severity.INFO
+
+
+def weaker(*confidences: Confidence) -> Confidence:
+    """Return the least of several confidences."""
+    return min(confidences, key=lambda confidence: confidence.rank)
+
+
+def lost_text(cost: Cost | None, history: bool) -> str:
+    """Say what is computed again: ``412 stable tokens (25 blocks) behind it``."""
+    parts = []
+    if cost is not None and cost.tokens:
+        about = "about " if cost.estimated else ""
+        blocks = f" ({cost.blocks:,} block{'s' if cost.blocks != 1 else ''})" if cost.blocks else ""
+        parts.append(f"{about}{cost.tokens:,} stable token{'s' if cost.tokens != 1 else ''}{blocks}")
+    if history:
+        parts.append("the whole conversation")
+    return f"{' and '.join(parts)} behind it" if parts else "what stands behind it"
+
+
+def history_behind(layout: Layout, index: int, scope: Scope) -> bool:
+    """Tell whether the conversation so far stands behind a segment, and changes less often than it.
+
+    It does when a later message holds the history, or when the system part is rendered anew in front
+    of a conversation that goes on.
+    """
+    if not scope.narrower_than(Scope.SESSION):
+        return False
+    here = layout.segments[index]
+    place = (here.section, here.message)
+    if layout.repeated and here.section in ("tools", "system"):
+        return True
+    return any(
+        (later.section, later.message) != place and is_history(later.cause, *(g.cause for g in later.guards))
+        for later in layout.segments[index + 1 :]
+    )
+
+
+def is_history(*causes: Cause | None) -> bool:
+    """Tell whether one of the causes is the conversation so far."""
+    return any(cause is not None and cause.kind is Kind.HISTORY for cause in causes)
+
+
+def costliest(findings: Iterable[Finding]) -> list[Finding]:
+    """Keep one finding for each code and place: the one that counts and costs most.
+
+    One template may be part of several prompts; the worst of them is what its author has to know.
+    """
+    kept: dict[tuple[str, object], Finding] = {}
+    for finding in findings:
+        key = (finding.code, finding.primary)
+        if key not in kept or _weight(finding) > _weight(kept[key]):
+            kept[key] = finding
+    return list(kept.values())
+
+
+def _weight(finding: Finding) -> tuple[bool, int, int, int]:
+    tokens = finding.cost.tokens if finding.cost else 0
+    return (
+        finding.status is Status.ACTIVE,
+        finding.severity.rank,
+        tokens,
+        finding.confidence.rank,
+    )

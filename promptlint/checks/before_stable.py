@@ -1,0 +1,108 @@
+"""The mechanism of most rules: a value in front of text that changes less often.
+
+What a rule adds is which causes are its own (`BeforeStable.owns`) and how it names them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from promptlint.checks.base import (
+    HOW_OFTEN,
+    Measure,
+    Thresholds,
+    costliest,
+    history_behind,
+    lost_text,
+    severity,
+    weaker,
+)
+from promptlint.findings import Finding, Fix
+from promptlint.layout import Cause, Guard, Kind, Layout, Scope, Section
+from promptlint.source import Place
+
+
+@dataclass(frozen=True, slots=True)
+class BeforeStable:
+    """Reports values of one kind in front of text that changes less often.
+
+    ``subject`` is the start of the message and may use ``{what}``; ``fix`` is what a person can do.
+    ``variants`` narrows the kinds (`Cause.variant`), ``sections`` the part of the request.
+    """
+
+    code: str
+    name: str
+    kinds: frozenset[Kind]
+    subject: str
+    fix: str
+    variants: frozenset[str] | None = None
+    sections: frozenset[Section] = frozenset({Section.SYSTEM, Section.MESSAGES})
+    reported: Kind | None = None  # the kind to report, where it is not the cause's own
+    default: bool = True
+
+    def owns(self, cause: Cause, section: Section) -> bool:
+        """Tell whether a cause in a section is this rule's to report."""
+        if section not in self.sections:
+            return False
+        return cause.kind in self.kinds and (self.variants is None or cause.variant in self.variants)
+
+    def run(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
+        """Yield one finding for each place where such a value enters, with its cost."""
+        yield from costliest(self._all(layout, measure, thresholds))
+
+    def _all(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
+        for index, segment in enumerate(layout.segments):
+            if segment.cause is not None and self.owns(segment.cause, segment.section):
+                found = self._finding(layout, measure, thresholds, index, segment.place, segment.cause)
+                if found:
+                    yield found
+        for index, guard in loops(layout):
+            cause = guard.cause
+            if cause is not None and self.owns(cause, layout.segments[index].section):
+                found = self._finding(layout, measure, thresholds, index, guard.place, cause)
+                if found:
+                    yield found
+
+    def _finding(
+        self, layout: Layout, measure: Measure, thresholds: Thresholds, index: int, place: Place, cause: Cause
+    ) -> Finding | None:
+        cost = measure.lost_behind(index, cause.scope)
+        history = history_behind(layout, index, cause.scope)
+        if cause.scope is Scope.RELEASE or (cost.tokens <= 0 and not history):
+            return None
+        kind = self.reported or cause.kind
+        subject = self.subject.format(what=cause.what)
+        message = f"{subject} {HOW_OFTEN[cause.scope]}; {lost_text(cost, history)} cannot be reused"
+        return Finding(
+            self.code,
+            self.name,
+            kind,
+            message,
+            place,
+            severity(kind, cause.scope, cost.tokens, history),
+            weaker(cause.confidence, layout.confidence),
+            cause.scope,
+            cause.place if cause.place != place else None,
+            cause.chain,
+            cost,
+            Fix(self.fix),
+            thresholds.status(kind, None if history else cost, measure.profile),
+            prompt=layout.name,
+        )
+
+
+def loops(layout: Layout) -> Iterator[tuple[int, Guard]]:
+    """Yield each loop whose length changes, with the index of its last segment.
+
+    A loop that prints a changing value of its own is left to that value's finding.
+    """
+    last: dict[Guard, int] = {}
+    printing: set[Guard] = set()
+    for index, segment in enumerate(layout.segments):
+        for guard in segment.guards:
+            if guard.kind in ("for", "while") and guard.cause is not None:
+                last[guard] = index
+                if segment.cause is not None and segment.cause.kind is guard.cause.kind:
+                    printing.add(guard)
+    yield from ((index, guard) for guard, index in last.items() if guard not in printing)

@@ -1,0 +1,66 @@
+"""PL101 to PL108: values that change unseen, or data, in front of stable text."""
+
+from __future__ import annotations
+
+from promptlint.checks.before_stable import BeforeStable
+from promptlint.layout import Kind
+
+CLOCK = BeforeStable(
+    "PL101",
+    "clock-before-stable",
+    frozenset({Kind.CLOCK}),
+    "the time from {what}",
+    "move the time behind the stable text, into the last user message, or print only the date",
+)
+IDENTIFIER = BeforeStable(
+    "PL102",
+    "identifier-before-stable",
+    frozenset({Kind.IDENTIFIER}),
+    "the identifier {what}",
+    "leave it out, send it as metadata, or move it behind the stable text",
+)
+RANDOM = BeforeStable(
+    "PL103",
+    "random-before-stable",
+    frozenset({Kind.RANDOM}),
+    "the random value {what}",
+    "draw it once per release, or move it behind the stable text",
+    variants=frozenset({""}),
+)
+PER_USER = BeforeStable(
+    "PL104",
+    "per-user-before-stable",
+    frozenset({Kind.PER_USER}),
+    "the personal value {what}",
+    "put what all users share first and what belongs to one user behind it",
+)
+ENVIRONMENT = BeforeStable(
+    "PL105",
+    "environment-before-stable",
+    frozenset({Kind.ENVIRONMENT}),
+    "the environment value {what}",
+    "name the place by a fixed word, and give its real path or host in a message behind the stable text",
+)
+COUNTER = BeforeStable(
+    "PL106",
+    "counter-before-stable",
+    frozenset({Kind.COUNTER}),
+    "the counter {what}",
+    "append the count to the newest message instead of rendering it into earlier text",
+)
+RETRIEVED = BeforeStable(
+    "PL107",
+    "retrieved-before-stable",
+    frozenset({Kind.RETRIEVED}),
+    "the retrieved text {what}",
+    "put instructions and examples first and what was retrieved behind them",
+)
+REQUEST_INPUT = BeforeStable(
+    "PL108",
+    "request-input-before-stable",
+    frozenset({Kind.REQUEST_INPUT}),
+    "the input {what}",
+    "put the fixed instructions first and the input last",
+)
+
+CHECKS = (CLOCK, IDENTIFIER, RANDOM, PER_USER, ENVIRONMENT, COUNTER, RETRIEVED, REQUEST_INPUT)

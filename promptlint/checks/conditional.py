@@ -1,0 +1,131 @@
+"""PL109 and PL110: text that is only sometimes there, and holes nobody knows anything about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from promptlint.checks.base import (
+    HOW_OFTEN,
+    Measure,
+    Thresholds,
+    costliest,
+    history_behind,
+    is_history,
+    lost_text,
+    severity,
+    weaker,
+)
+from promptlint.findings import Finding, Fix, Severity
+from promptlint.layout import Confidence, Guard, Kind, Layout, OriginKind, Scope
+
+_BRANCHES = ("if", "match", "try")
+_SHOWN = 60
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionalSection:
+    """Reports fixed text under a condition that changes more often than the text behind it."""
+
+    code: str = "PL109"
+    name: str = "conditional-section"
+    default: bool = True
+
+    def run(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
+        """Yield one finding for each condition, at the condition."""
+        found = [
+            finding
+            for index, guard in _sections(layout)
+            if (finding := self._finding(layout, measure, thresholds, index, guard))
+        ]
+        yield from costliest(found)
+
+    def _finding(
+        self, layout: Layout, measure: Measure, thresholds: Thresholds, index: int, guard: Guard
+    ) -> Finding | None:
+        cause = guard.cause
+        if cause is None or cause.scope is Scope.RELEASE or is_history(cause):
+            return None
+        cost = measure.lost_behind(index, cause.scope)
+        history = history_behind(layout, index, cause.scope)
+        if cost.tokens <= 0 and not history:
+            return None
+        condition = " ".join(guard.expression.split())
+        condition = condition if len(condition) <= _SHOWN else condition[: _SHOWN - 1] + "…"
+        message = (
+            f"text under the condition `{condition}` comes and goes: {cause.what} {HOW_OFTEN[cause.scope]}; "
+            f"{lost_text(cost, history)} cannot be reused"
+        )
+        return Finding(
+            self.code,
+            self.name,
+            cause.kind,
+            message,
+            guard.place,
+            severity(cause.kind, cause.scope, cost.tokens, history),
+            weaker(cause.confidence, layout.confidence),
+            cause.scope,
+            cause.place if cause.place != guard.place else None,
+            cause.chain,
+            cost,
+            Fix("move the conditional text behind the stable text, or always send it"),
+            thresholds.status(cause.kind, None if history else cost, measure.profile),
+            prompt=layout.name,
+        )
+
+
+def _sections(layout: Layout) -> Iterator[tuple[int, Guard]]:
+    """Yield each condition that has fixed text under it, with the index of its last segment.
+
+    A condition around a value that changes as often has that value's finding; one is enough.
+    """
+    last: dict[Guard, int] = {}
+    told: set[Guard] = set()
+    for index, segment in enumerate(layout.segments):
+        for guard in segment.guards:
+            if guard.kind not in _BRANCHES or guard.cause is None:
+                continue
+            if segment.cause is not None and not guard.scope.narrower_than(segment.cause.scope):
+                told.add(guard)
+            last[guard] = index
+    yield from ((index, guard) for guard, index in last.items() if guard not in told)
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownHole:
+    """Reports a hole in front of stable text of which nothing is known."""
+
+    code: str = "PL110"
+    name: str = "unknown-hole-before-stable"
+    default: bool = False
+
+    def run(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
+        """Yield one finding for each such hole."""
+        for index, segment in enumerate(layout.segments):
+            if not segment.is_hole or segment.cause is not None or segment.scope is not Scope.UNKNOWN:
+                continue
+            cost = measure.lost_behind(index, Scope.REQUEST)
+            if cost.tokens <= 0:
+                continue
+            origin = segment.origin
+            shown = f"`{origin.name or origin.expression}`" if origin.name or origin.expression else "a value"
+            why = f" ({origin.why})" if origin.kind is OriginKind.OPAQUE and origin.why else ""
+            yield Finding(
+                self.code,
+                self.name,
+                Kind.OTHER,
+                f"nothing tells how often {shown} changes{why}; if it does, {lost_text(cost, False)} cannot be reused",
+                segment.place,
+                Severity.INFO,
+                Confidence.LOW,
+                Scope.UNKNOWN,
+                cost=cost,
+                fix=Fix(
+                    "declare its scope under [tool.promptlint.scopes], or move it behind the stable text"
+                ),
+                status=thresholds.status(Kind.REQUEST_INPUT, cost, measure.profile),
+                prompt=layout.name,
+            )
+
+
+CHECKS = (ConditionalSection(), UnknownHole())

@@ -1,0 +1,208 @@
+"""Scopes for a layout: how often each segment changes, and why.
+
+A frontend that traced a value to its source has said so in the segment's cause, and keeps the word. For
+everything else the catalogue is asked, in this order: what a filter does to the value, what the call gives,
+which loop the value comes from, what its name tells.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from promptlint.catalog.catalog import Catalog
+from promptlint.catalog.clock import refine_clock
+from promptlint.catalog.model import Volatile
+from promptlint.layout import (
+    LITERAL,
+    Cause,
+    Confidence,
+    Guard,
+    Kind,
+    Layout,
+    Origin,
+    OriginKind,
+    Scope,
+    Segment,
+)
+from promptlint.source import Place, Span
+
+_FILTER = re.compile(r"(?<!\|)\|(?!\|)\s*([A-Za-z_][\w.]*)")
+_QUOTED = re.compile(r"""(["'])(?:\\.|(?!\1).)*\1""")
+_LOOP_TARGETS = re.compile(r"^\s*(?:async\s+)?(?:for\s+)?([\w\s,()]+?)\s+in\s")
+_NAME = re.compile(r"[A-Za-z_$][\w$]*")
+_SHOWN = 60
+
+
+def annotate(layout: Layout, catalog: Catalog) -> Layout:
+    """Return the layout with a scope, and where it changes a cause, for every segment.
+
+    Literal text gets `RELEASE`. A hole that nothing is known about stays `UNKNOWN`.
+    """
+    segments: list[Segment] = []
+    for segment in layout.segments:
+        guards = tuple(_guard(guard, catalog) for guard in segment.guards)
+        known = replace(segment, guards=guards) if guards != segment.guards else segment
+        if known.is_hole:
+            segments.append(_hole(known, catalog))
+        else:
+            segments.extend(_literal(known, catalog))
+    return layout.with_segments(tuple(segments))
+
+
+def _literal(segment: Segment, catalog: Catalog) -> Iterator[Segment]:
+    """Yield a literal, cut where a value of one run was pasted into it."""
+    if segment.cause is not None or segment.scope is not Scope.UNKNOWN:
+        yield segment
+        return
+    text = segment.text or ""
+    at = 0
+    for start, end, found in sorted(catalog.literals(text), key=lambda item: item[:2]):
+        if start < at:
+            continue
+        if start > at:
+            yield _part(segment, at, start)
+        shown = text[start:end]
+        cause = Cause(found.kind, found.scope, f"{shown!r}, written into the text", found.confidence)
+        yield replace(
+            _part(segment, start, end),
+            text=None,
+            scope=found.scope,
+            cause=cause,
+            origin=Origin(OriginKind.OPAQUE, shown, "", "pasted"),
+        )
+        at = end
+    if at == 0:
+        yield replace(segment, scope=Scope.RELEASE)
+    elif at < len(text) or segment.breakpoint is not None:
+        yield replace(_part(segment, at, len(text)), breakpoint=segment.breakpoint)
+
+
+def _part(segment: Segment, start: int, end: int) -> Segment:
+    """Return a range of a literal; its place is exact where the file shows the text as it is."""
+    text = segment.text or ""
+    span = segment.place.span
+    place = segment.place
+    if span.end - span.start == len(text):
+        place = Place(place.path, Span(span.start + start, span.start + end))
+    return replace(
+        segment, text=text[start:end], place=place, origin=LITERAL, scope=Scope.RELEASE, breakpoint=None
+    )
+
+
+def _hole(segment: Segment, catalog: Catalog) -> Segment:
+    if segment.cause is not None or segment.scope is not Scope.UNKNOWN:
+        return segment
+    origin = segment.origin
+    if origin.kind in (OriginKind.OPAQUE, OriginKind.INCLUDE, OriginKind.LITERAL):
+        return segment
+    cause = _by_filter(origin, catalog) or _by_call(origin, segment.place.path, catalog)
+    if cause is None or cause.confidence is Confidence.LOW:
+        cause = _by_loop(segment) or cause or _by_name(origin, catalog)
+    if cause is None:
+        return segment
+    if origin.chain and cause.place is None:
+        cause = replace(cause, place=origin.chain[0].place, chain=origin.chain)
+    return replace(segment, scope=cause.scope, cause=cause)
+
+
+def _guard(guard: Guard, catalog: Catalog) -> Guard:
+    """Find out how often a condition or a collection changes.
+
+    A plain test for presence (``{% if documents %}``) says little: the value differs between requests,
+    whether there is one mostly does not. It stays unknown.
+    """
+    if guard.cause is not None or guard.scope is not Scope.UNKNOWN or not guard.name:
+        return guard
+    kind = OriginKind.CALL if "(" in guard.expression else OriginKind.VARIABLE
+    origin = Origin(kind, guard.expression, guard.name, names=guard.names)
+    cause = _by_filter(origin, catalog) or _by_call(origin, guard.place.path, catalog)
+    if cause is None and not (guard.kind in ("if", "while") and _tests_presence(guard)):
+        cause = _by_name(origin, catalog)
+    if cause is None:
+        return guard
+    return replace(guard, scope=cause.scope, cause=replace(cause, place=guard.place))
+
+
+_PRESENCE = re.compile(
+    r"^\s*(?:(?:el)?if\s+)?(?:not\s+)?[\w.\[\]'\"]+"
+    r"(?:\s*\|\s*(?:length|count|trim|default\([^)]*\)))?"
+    r"(?:\s+is\s+(?:not\s+)?(?:defined|undefined|none|None|true|false|string|mapping|iterable|sequence))?"
+    r"(?:\s*(?:!=|>)\s*(?:0|''|\"\"|None|none|null))?"
+    r"(?:\s+(?:and|or)\s+(?:not\s+)?[\w.]+(?:\s+is\s+(?:not\s+)?(?:defined|none|None))?)*\s*$"
+)
+
+
+def _tests_presence(guard: Guard) -> bool:
+    return not guard.expression or _PRESENCE.match(guard.expression) is not None
+
+
+def _by_filter(origin: Origin, catalog: Catalog) -> Cause | None:
+    """Read the filters of a template expression; the last one that is known decides."""
+    if "|" not in origin.expression:
+        return None
+    bare = _QUOTED.sub("''", origin.expression)
+    for name in reversed(_FILTER.findall(bare)):
+        if found := catalog.template_filter(name):
+            return _cause(found, f"the filter `{name}`", origin)
+    return None
+
+
+def _by_call(origin: Origin, path: str, catalog: Catalog) -> Cause | None:
+    if origin.kind is not OriginKind.CALL:
+        return None
+    in_code = path.endswith((".py", ".pyi", ".ipynb"))
+    found: list[Cause] = []
+    for name in _names(origin):
+        known = None if in_code else catalog.template_global(name)
+        if known := known or catalog.call(name):
+            found.append(_cause(known, f"`{_shown(origin)}`", origin))
+    return _worst(found)
+
+
+def _by_name(origin: Origin, catalog: Catalog) -> Cause | None:
+    known = ((name, catalog.name(name)) for name in _names(origin))
+    return _worst([_cause(found, f"`{name}`, by its name", origin) for name, found in known if found])
+
+
+def _names(origin: Origin) -> tuple[str, ...]:
+    return origin.names or ((origin.name,) if origin.name else ())
+
+
+def _worst(causes: list[Cause]) -> Cause | None:
+    """Return the cause that is surest, and among those the one that changes most often."""
+    return max(causes, key=lambda cause: (cause.confidence.rank, cause.scope.rank), default=None)
+
+
+def _by_loop(segment: Segment) -> Cause | None:
+    """Return the cause of the loop whose element the hole prints.
+
+    The loop variable is known from ``for d in documents``, or the frontend has put the collection's
+    name in its place: ``documents.title``.
+    """
+    name = segment.origin.name or segment.origin.expression
+    root = _NAME.match(name)
+    if root is None:
+        return None
+    for guard in reversed(segment.guards):
+        if guard.kind != "for" or guard.cause is None:
+            continue
+        targets = _LOOP_TARGETS.match(guard.expression)
+        if targets and root.group() in _NAME.findall(targets.group(1)):
+            return guard.cause
+        if guard.name and re.match(rf"{re.escape(guard.name)}(?![\w$])", name):
+            return guard.cause
+    return None
+
+
+def _cause(found: Volatile, what: str, origin: Origin) -> Cause:
+    scope = found.scope
+    if found.kind is Kind.CLOCK:
+        scope = refine_clock(scope, origin.expression)
+    return Cause(found.kind, scope, what, found.confidence, variant=found.variant)
+
+
+def _shown(origin: Origin) -> str:
+    text = " ".join((origin.expression or f"{origin.name}()").split())
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

@@ -1,0 +1,91 @@
+"""Layouts in one line, and a measure that counts words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from promptlint.findings import Cost
+from promptlint.layout import (
+    Cause,
+    Confidence,
+    Guard,
+    Kind,
+    Layout,
+    Origin,
+    OriginKind,
+    Scope,
+    Section,
+    Segment,
+)
+from promptlint.source import Place, Span
+
+FILE = "prompt.j2"
+
+
+def place(at: int, size: int = 1, path: str = FILE) -> Place:
+    return Place(path, Span(at, at + size))
+
+
+def cause(
+    kind: Kind, scope: Scope, what: str = "`x`", variant: str = "", confidence: Confidence = Confidence.HIGH
+) -> Cause:
+    return Cause(kind, scope, what, confidence, variant=variant)
+
+
+def text(words: int, **more: object) -> Segment:
+    """Fixed text of so many words, which `Words` counts as so many tokens."""
+    return Segment(place(0), "w " * words, scope=Scope.RELEASE, **more)  # type: ignore[arg-type]
+
+
+def hole(made: Cause | None = None, name: str = "x", **more: object) -> Segment:
+    scope = made.scope if made else Scope.UNKNOWN
+    return Segment(
+        place(0),
+        None,
+        Origin(OriginKind.VARIABLE, name, name),
+        scope=scope,
+        cause=made,
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def guard(made: Cause | None = None, kind: str = "if", expression: str = "x == 1", at: int = 900) -> Guard:
+    return Guard(
+        kind, expression, place(at), scope=made.scope if made else Scope.UNKNOWN, cause=made, name="x"
+    )
+
+
+def layout(*segments: Segment, **more: object) -> Layout:
+    """Put segments one behind the other, each at its own place."""
+    placed = [
+        replace(segment, place=place(1000 * index, len(segment.text or "xxx")))
+        for index, segment in enumerate(segments)
+    ]
+    return Layout("prompt", place(0), tuple(placed), **more)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Blocks16:
+    name: str = "test"
+    block_tokens: int | None = 16
+
+
+@dataclass(frozen=True)
+class Words:
+    """A measure whose token is a word and whose block is sixteen of them."""
+
+    of: Layout
+    profile: Blocks16 = field(default_factory=Blocks16)
+
+    def tokens(self, index: int) -> int:
+        return len((self.of.segments[index].text or "").split())
+
+    def lost_behind(self, index: int, scope: Scope) -> Cost:
+        behind = range(index + 1, len(self.of.segments))
+        count = sum(
+            self.tokens(i) for i in behind if scope.narrower_than(self.of.segments[i].effective_scope)
+        )
+        return Cost(count, count // 16, "test")
+
+
+SYSTEM, TOOLS, MESSAGES = Section.SYSTEM, Section.TOOLS, Section.MESSAGES

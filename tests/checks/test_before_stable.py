@@ -1,0 +1,205 @@
+import pytest
+
+from promptlint.checks import CHECKS, Thresholds, costliest
+from promptlint.findings import Finding, Severity, Status
+from promptlint.layout import Confidence, Kind, Layout, Scope, Step
+from tests.checks.build import MESSAGES, SYSTEM, TOOLS, Words, cause, guard, hole, layout, place, text
+
+R = Scope.REQUEST
+
+
+def run(made: Layout, thresholds: Thresholds = Thresholds(), off: bool = False) -> list[Finding]:  # noqa: B008
+    found: list[Finding] = []
+    for check in CHECKS:
+        if check.default or off:
+            found.extend(check.run(made, Words(made), thresholds))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("kind", "variant", "code"),
+    [
+        (Kind.CLOCK, "", "PL101"),
+        (Kind.IDENTIFIER, "", "PL102"),
+        (Kind.RANDOM, "", "PL103"),
+        (Kind.PER_USER, "", "PL104"),
+        (Kind.ENVIRONMENT, "", "PL105"),
+        (Kind.COUNTER, "", "PL106"),
+        (Kind.RETRIEVED, "", "PL107"),
+        (Kind.REQUEST_INPUT, "", "PL108"),
+        (Kind.UNORDERED, "", "PL201"),
+        (Kind.UNORDERED, "set", "PL201"),
+        (Kind.UNORDERED, "listing", "PL202"),
+        (Kind.RANDOM, "shuffle", "PL203"),
+        (Kind.UNORDERED, "completion", "PL204"),
+        (Kind.UNORDERED, "repr", "PL205"),
+    ],
+)
+def test_each_kind_has_one_rule(kind: Kind, variant: str, code: str) -> None:
+    [found] = run(layout(text(5), hole(cause(kind, R, variant=variant)), text(100)))
+    assert (found.code, found.kind, found.status) == (code, kind, Status.ACTIVE)
+    assert found.cost is not None
+    assert (found.cost.tokens, found.cost.blocks) == (100, 6)
+    assert "100 stable tokens (6 blocks) behind it" in found.message
+
+
+def test_volatile_text_at_the_end_is_fine() -> None:
+    assert not run(layout(text(100), hole(cause(Kind.CLOCK, R))))
+
+
+def test_only_what_is_more_stable_counts() -> None:
+    user, request = cause(Kind.PER_USER, Scope.USER), cause(Kind.CLOCK, R)
+    assert not run(layout(hole(user), hole(request)))
+    assert not run(layout(hole(user), hole(user), text(0)))
+
+
+def test_constant_causes_are_silent() -> None:
+    assert not run(layout(hole(cause(Kind.CLOCK, Scope.RELEASE)), text(500)))
+
+
+def test_less_than_a_block_is_counted_but_not_active() -> None:
+    [found] = run(layout(hole(cause(Kind.CLOCK, R)), text(15)))
+    assert found.status is Status.BELOW_THRESHOLD
+    [found] = run(layout(hole(cause(Kind.CLOCK, R)), text(16)))
+    assert found.status is Status.ACTIVE
+
+
+def test_data_may_stand_before_a_short_text() -> None:
+    [found] = run(layout(hole(cause(Kind.RETRIEVED, R)), text(47)))
+    assert found.status is Status.BELOW_THRESHOLD
+    [found] = run(layout(hole(cause(Kind.REQUEST_INPUT, R)), text(48)))
+    assert found.status is Status.ACTIVE
+
+
+def test_the_users_threshold_holds_for_every_kind() -> None:
+    for kind in (Kind.CLOCK, Kind.RETRIEVED):
+        [found] = run(layout(hole(cause(kind, R)), text(10)), Thresholds(10))
+        assert found.status is Status.ACTIVE
+        [found] = run(layout(hole(cause(kind, R)), text(10)), Thresholds(11))
+        assert found.status is Status.BELOW_THRESHOLD
+
+
+def test_history_in_a_later_message_is_lost_too() -> None:
+    clock = hole(cause(Kind.CLOCK, R), section=SYSTEM)
+    history = hole(cause(Kind.HISTORY, Scope.SESSION), section=MESSAGES)
+    [found] = run(layout(clock, history))
+    assert found.status is Status.ACTIVE
+    assert found.severity is Severity.ERROR
+    assert "the whole conversation behind it" in found.message
+
+
+def test_history_is_not_lost_to_what_changes_no_more_than_it() -> None:
+    session = hole(cause(Kind.IDENTIFIER, Scope.SESSION), section=SYSTEM)
+    day = hole(cause(Kind.CLOCK, Scope.DAY), section=SYSTEM)
+    history = hole(cause(Kind.HISTORY, Scope.SESSION), section=MESSAGES)
+    assert not run(layout(session, day, history))
+
+
+def test_a_repeated_prompt_has_history_behind_its_system_part() -> None:
+    clock = cause(Kind.CLOCK, R)
+    [found] = run(layout(hole(clock, section=SYSTEM), repeated=True))
+    assert found.status is Status.ACTIVE
+    # A message that is kept as it was sent loses nothing.
+    assert not run(layout(hole(clock, section=MESSAGES), repeated=True))
+
+
+@pytest.mark.parametrize(
+    ("scope", "tokens", "expected"),
+    [
+        (Scope.REQUEST, 511, Severity.WARNING),
+        (Scope.REQUEST, 512, Severity.ERROR),
+        (Scope.SESSION, 1024, Severity.ERROR),
+        (Scope.USER, 100, Severity.WARNING),
+        (Scope.DAY, 63, Severity.INFO),
+        (Scope.DAY, 5000, Severity.WARNING),
+        (Scope.MACHINE, 255, Severity.INFO),
+        (Scope.MACHINE, 256, Severity.WARNING),
+    ],
+)
+def test_severity_is_how_often_times_how_much(scope: Scope, tokens: int, expected: Severity) -> None:
+    [found] = run(layout(hole(cause(Kind.CLOCK, scope)), text(tokens)))
+    assert found.severity is expected
+
+
+def test_data_is_never_an_error() -> None:
+    [found] = run(layout(hole(cause(Kind.RETRIEVED, R)), text(5000)))
+    assert found.severity is Severity.WARNING
+
+
+def test_confidence_is_the_weaker_of_cause_and_prompt() -> None:
+    made = cause(Kind.CLOCK, R, confidence=Confidence.MEDIUM)
+    [found] = run(layout(hole(made), text(50)))
+    assert found.confidence is Confidence.MEDIUM
+    [found] = run(layout(hole(made), text(50), confidence=Confidence.LOW))
+    assert found.confidence is Confidence.LOW
+
+
+def test_the_origin_and_the_way_are_shown() -> None:
+    made = cause(Kind.CLOCK, R)
+    step = Step(place(7, path="clock.py"), "returned here")
+    made = type(made)(made.kind, made.scope, made.what, made.confidence, place(3, path="clock.py"), (step,))
+    [found] = run(layout(hole(made), text(50)))
+    assert found.origin == place(3, path="clock.py")
+    assert found.related == (step,)
+
+
+def test_a_loop_over_what_was_found_is_reported_once() -> None:
+    docs = cause(Kind.RETRIEVED, R)
+    loop = guard(docs, "for", "documents")
+    [found] = run(layout(text(3, guards=(loop,)), hole(docs, guards=(loop,)), text(60)))
+    assert found.code == "PL107"
+    assert found.primary == place(1000, 3)
+    # A loop that prints nothing volatile still has a length that changes.
+    [found] = run(layout(text(3, guards=(loop,)), text(60)))
+    assert found.primary == loop.place
+
+
+def test_text_under_a_condition() -> None:
+    admin = guard(cause(Kind.PER_USER, Scope.USER, "`role`"), expression="user.role == 'admin'")
+    [found] = run(layout(text(5), text(20, guards=(admin,)), text(60)))
+    assert (found.code, found.kind, found.primary) == ("PL109", Kind.PER_USER, admin.place)
+    assert "user.role == 'admin'" in found.message
+    assert not run(layout(text(60), text(20, guards=(admin,))))
+
+
+def test_a_condition_around_a_value_that_changes_as_often_is_told_once() -> None:
+    admin = guard(cause(Kind.PER_USER, Scope.USER))
+    inside = hole(cause(Kind.PER_USER, Scope.USER), guards=(admin,))
+    assert [f.code for f in run(layout(inside, text(60)))] == ["PL104"]
+
+
+def test_an_unknown_condition_is_silent() -> None:
+    assert not run(layout(text(20, guards=(guard(),)), text(60)))
+
+
+def test_unknown_holes_only_when_asked_for() -> None:
+    made = layout(hole(name="product"), text(60))
+    assert not run(made)
+    [found] = run(made, off=True)
+    assert (found.code, found.severity) == ("PL110", Severity.INFO)
+    assert "`product`" in found.message
+
+
+def test_tools_have_rules_of_their_own() -> None:
+    order = hole(cause(Kind.UNORDERED, Scope.PROCESS, variant="set"), section=TOOLS)
+    [found] = run(layout(order, text(100, section=SYSTEM)))
+    assert (found.code, found.kind) == ("PL301", Kind.TOOLS_ORDER)
+    cwd = hole(cause(Kind.ENVIRONMENT, Scope.MACHINE), section=TOOLS)
+    [found] = run(layout(cwd, text(100, section=SYSTEM)))
+    assert (found.code, found.kind) == ("PL302", Kind.ENVIRONMENT)
+
+
+def test_a_word_that_runs_into_a_value() -> None:
+    made = layout(text(3), hole(cause(Kind.CLOCK, R)))
+    assert not [f for f in run(made, off=True) if f.code == "PL502"]
+    glued = layout(
+        type(made.segments[0])(place(0), "version", scope=Scope.RELEASE), hole(cause(Kind.CLOCK, R))
+    )
+    [found] = [f for f in run(glued, off=True) if f.code == "PL502"]
+    assert "`version`" in found.message
+
+
+def test_one_place_keeps_its_costliest_finding() -> None:
+    made = hole(cause(Kind.CLOCK, R))
+    cheap, dear = run(layout(made, text(20)))[0], run(layout(made, text(600)))[0]
+    assert costliest([cheap, dear, cheap]) == [dear]

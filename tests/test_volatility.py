@@ -1,0 +1,176 @@
+import pytest
+
+from promptlint.catalog import Catalog
+from promptlint.layout import (
+    Cause,
+    Confidence,
+    Guard,
+    Kind,
+    Layout,
+    Origin,
+    OriginKind,
+    Scope,
+    Segment,
+    Step,
+)
+from promptlint.source import Place, Span
+from promptlint.volatility import annotate
+
+CATALOG = Catalog()
+PLACE = Place("p.j2", Span(0, 10))
+
+
+def hole(
+    name: str,
+    expression: str = "",
+    kind: OriginKind = OriginKind.VARIABLE,
+    guards: tuple[Guard, ...] = (),
+    path: str = "p.j2",
+) -> Segment:
+    return Segment(Place(path, Span(0, 10)), None, Origin(kind, expression or name, name), guards=guards)
+
+
+def one(segment: Segment, catalog: Catalog = CATALOG) -> Segment:
+    [found] = annotate(Layout("p", PLACE, (segment,)), catalog).segments
+    return found
+
+
+def kind_and_scope(segment: Segment) -> tuple[Kind | None, Scope]:
+    return (segment.cause.kind if segment.cause else None), segment.scope
+
+
+def test_text_is_as_stable_as_the_release() -> None:
+    assert kind_and_scope(one(Segment(PLACE, "You help."))) == (None, Scope.RELEASE)
+
+
+def test_a_name_tells_with_low_confidence() -> None:
+    found = one(hole("user_name"))
+    assert kind_and_scope(found) == (Kind.PER_USER, Scope.USER)
+    assert found.cause is not None
+    assert found.cause.confidence is Confidence.LOW
+    assert found.cause.what == "`user_name`, by its name"
+
+
+def test_nothing_known_stays_unknown() -> None:
+    assert kind_and_scope(one(hole("product"))) == (None, Scope.UNKNOWN)
+
+
+def test_the_word_of_a_frontend_stands() -> None:
+    cause = Cause(Kind.RANDOM, Scope.PROCESS, "x", Confidence.HIGH)
+    given = Segment(PLACE, None, Origin(OriginKind.VARIABLE, "now", "now"), scope=Scope.PROCESS, cause=cause)
+    assert one(given) == given
+    constant = Segment(PLACE, None, Origin(OriginKind.VARIABLE, "now", "now"), scope=Scope.RELEASE)
+    assert one(constant) == constant
+
+
+@pytest.mark.parametrize(
+    ("name", "expression", "expected"),
+    [
+        ("now", "now()", (Kind.CLOCK, Scope.REQUEST)),
+        ("now", "now().strftime('%Y-%m-%d')", (Kind.CLOCK, Scope.DAY)),
+        ("strftime_now", "strftime_now('%d %b %Y')", (Kind.CLOCK, Scope.DAY)),
+        ("uuid4", "uuid4()", (Kind.IDENTIFIER, Scope.REQUEST)),
+        ("get_user_name", "get_user_name()", (Kind.PER_USER, Scope.USER)),
+        ("render", "render()", (None, Scope.UNKNOWN)),
+    ],
+)
+def test_calls_in_templates(name: str, expression: str, expected: tuple[Kind | None, Scope]) -> None:
+    assert kind_and_scope(one(hole(name, expression, OriginKind.CALL))) == expected
+
+
+def test_globals_of_templates_mean_nothing_in_python() -> None:
+    assert one(hole("search", "search(q)", OriginKind.CALL)).cause is not None
+    assert one(hole("search", "search(q)", OriginKind.CALL, path="p.py")).cause is None
+    found = one(hole("datetime.datetime.now", "datetime.now()", OriginKind.CALL, path="p.py"))
+    assert kind_and_scope(found) == (Kind.CLOCK, Scope.REQUEST)
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("items | shuffle", (Kind.RANDOM, Scope.REQUEST)),
+        ("items|random", (Kind.RANDOM, Scope.REQUEST)),
+        ("items | join(' | shuffle')", (None, Scope.UNKNOWN)),
+        ("items | upper | join", (None, Scope.UNKNOWN)),
+        ("a || shuffle", (None, Scope.UNKNOWN)),
+    ],
+)
+def test_filters(expression: str, expected: tuple[Kind | None, Scope]) -> None:
+    assert kind_and_scope(one(hole("items", expression))) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "loop"),
+    [("d.title", "d in documents"), ("documents.title", "documents"), ("d", "for i, d in documents")],
+)
+def test_the_element_of_a_loop_is_what_the_collection_is(name: str, loop: str) -> None:
+    guard = Guard("for", loop, PLACE, name="documents")
+    found = one(hole(name, guards=(guard,)))
+    assert kind_and_scope(found) == (Kind.RETRIEVED, Scope.REQUEST)
+    assert found.guards[0].scope is Scope.REQUEST
+
+
+def test_another_value_in_a_loop_keeps_its_own_cause() -> None:
+    guard = Guard("for", "d in documents", PLACE, name="documents")
+    assert kind_and_scope(one(hole("user_name", guards=(guard,)))) == (Kind.PER_USER, Scope.USER)
+
+
+@pytest.mark.parametrize(
+    ("expression", "name", "scope"),
+    [
+        ("documents", "documents", Scope.UNKNOWN),
+        ("documents is defined", "documents", Scope.UNKNOWN),
+        ("not user_name", "user_name", Scope.UNKNOWN),
+        ("documents | length > 0", "documents", Scope.UNKNOWN),
+        ("memories and memories is not none", "memories", Scope.UNKNOWN),
+        ("user_role == 'admin'", "user_role", Scope.USER),
+        ("turn > 3", "turn", Scope.REQUEST),
+        ("product == 'a'", "product", Scope.UNKNOWN),
+    ],
+)
+def test_a_test_for_presence_says_little(expression: str, name: str, scope: Scope) -> None:
+    guard = Guard("if", expression, PLACE, name=name)
+    found = one(Segment(PLACE, "text", guards=(guard,)))
+    assert found.guards[0].scope is scope
+
+
+def test_a_condition_on_a_call() -> None:
+    guard = Guard("if", "now().hour < 12", PLACE, name="now")
+    found = one(Segment(PLACE, "Good morning", guards=(guard,)))
+    assert found.guards[0].cause is not None
+    assert found.effective_scope is Scope.REQUEST
+
+
+def test_the_surest_of_several_names_decides() -> None:
+    origin = Origin(OriginKind.CALL, "pick(question, now())", "pick", names=("pick", "question", "now"))
+    found = one(Segment(PLACE, None, origin))
+    assert kind_and_scope(found) == (Kind.CLOCK, Scope.REQUEST)
+
+
+def test_assignments_on_the_way_are_kept() -> None:
+    step = Step(Place("p.j2", Span(40, 50)), "set here")
+    origin = Origin(OriginKind.CALL, "now()", "now", chain=(step,))
+    found = one(Segment(PLACE, None, origin))
+    assert found.cause is not None
+    assert found.cause.place == step.place
+    assert found.cause.chain == (step,)
+
+
+def test_a_pasted_value_is_cut_out() -> None:
+    text = "Help. Current time: 2026-11-03T09:15:27Z. Be kind."
+    given = Segment(Place("p.txt", Span(100, 100 + len(text))), text)
+    parts = annotate(Layout("p", PLACE, (given,)), CATALOG).segments
+    assert [part.text for part in parts] == ["Help. Current time: ", None, ". Be kind."]
+    assert [part.place.span for part in parts] == [Span(100, 120), Span(120, 140), Span(140, 150)]
+    assert kind_and_scope(parts[1]) == (Kind.CLOCK, Scope.DAY)
+
+
+def test_declared_scopes_win() -> None:
+    catalog = Catalog(names={"product": "tenant", "user_name": "release"})
+    found = one(hole("product"), catalog)
+    assert kind_and_scope(found) == (Kind.PER_USER, Scope.TENANT)
+    assert one(hole("user_name"), catalog).scope is Scope.RELEASE
+
+
+def test_history_lives_as_long_as_the_session() -> None:
+    assert kind_and_scope(one(hole("chat_history"))) == (Kind.HISTORY, Scope.SESSION)
