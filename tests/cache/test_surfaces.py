@@ -170,11 +170,12 @@ def test_strange_bodies_do_not_raise(body: dict) -> None:
         read_request(body, count, surface)
 
 
-class TestInjection:
-    TURNS = [{"role": role, "content": "x"} for role in ("system", "user", "assistant", "user", "assistant")]
+TURNS = [{"role": role, "content": "x"} for role in ("system", "user", "assistant", "user", "assistant")]
 
+
+class TestInjection:
     def marked(self, *points: dict) -> list[int]:
-        return [at for at, m in enumerate(inject(self.TURNS, points)) if "cache_control" in m]
+        return [at for at, m in enumerate(inject(TURNS, points)) if "cache_control" in m]
 
     def test_a_role_marks_every_message_of_it(self) -> None:
         assert self.marked({"location": "message", "role": "assistant"}) == [2, 4]

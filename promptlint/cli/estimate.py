@@ -1,0 +1,118 @@
+"""``promptlint estimate``."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import click
+
+from promptlint.errors import UsageError
+
+_UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "p": 1e15}
+_BINARY = {"kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30, "tib": 2.0**40}
+_DTYPES = {"fp32": 4.0, "fp16": 2.0, "bf16": 2.0, "fp8": 1.0, "int8": 1.0, "int4": 0.5}
+
+
+class Quantity(click.ParamType[float]):
+    """A number with an optional unit: ``400e12``, ``400T``, ``80GB``, ``24GiB``."""
+
+    name = "quantity"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Turn the text into a number above zero."""
+        if isinstance(value, float):
+            return value
+        match = re.fullmatch(r"([\d_.]+(?:e[+-]?\d+)?)\s*([a-z/]*)", str(value).strip().lower())
+        unit = match[2] if match else ""
+        factor = _BINARY.get(unit) or _UNITS.get(re.sub(r"(?:b|flops?|flop/s)$", "", unit))
+        try:
+            number = float(match[1].replace("_", "")) if match and factor else 0.0
+        except ValueError:
+            number = 0.0
+        if not number or not factor:
+            self.fail(f"{value!r} is not a quantity such as 400e12, 400T or 80GB", param, ctx)
+        return number * factor
+
+
+@click.command()
+@click.option("--prefix", type=click.IntRange(0), metavar="P", help="Reusable tokens at the front.")
+@click.option("--new", type=click.IntRange(1), metavar="Q", help="Tokens that differ in each request.")
+@click.option("--model", default="", metavar="NAME", help="Open model, config.json, or a provider's model.")
+@click.option("--flops", type=Quantity(), metavar="N", help="FLOP/s that prefill reaches, as 400e12 or 400T.")
+@click.option("--device", default="", metavar="NAME", help="Device, instead of --flops.")
+@click.option(
+    "--efficiency", type=click.FloatRange(0, 1, min_open=True), help="Part of the device's peak reached."
+)
+@click.option("--memory", type=Quantity(), metavar="BYTES", help="Memory for weights and cache, as 80GB.")
+@click.option("--fixed-ms", type=click.FloatRange(0), default=0.0, help="Time to first token beside prefill.")
+@click.option("--profile", default="", metavar="NAME", help="Provider whose prices and lifetimes apply.")
+@click.option("--ttl", default="", metavar="NAME", help="Lifetime of the mark, as the provider writes it.")
+@click.option("--reuses", type=click.IntRange(0, 100_000), metavar="N", help="Expected reuses of one write.")
+@click.option(
+    "--interval", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds between requests."
+)
+@click.option("--usd", type=click.FloatRange(0), metavar="X", help="Dollars a million input tokens.")
+@click.option("--kv-dtype", type=click.Choice(list(_DTYPES)), default="bf16", show_default=True)
+@click.option("--weight-dtype", type=click.Choice(list(_DTYPES)), default="bf16", show_default=True)
+@click.option(
+    "--break-at",
+    type=click.IntRange(0),
+    multiple=True,
+    metavar="N",
+    help="And if the first change stood here?",
+)
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def command(
+    prefix: int | None,
+    new: int | None,
+    model: str,
+    flops: float | None,
+    device: str,
+    efficiency: float | None,
+    memory: float | None,
+    fixed_ms: float,
+    profile: str,
+    ttl: str,
+    reuses: int | None,
+    interval: float | None,
+    usd: float | None,
+    kv_dtype: str,
+    weight_dtype: str,
+    break_at: tuple[int, ...],
+    format_: str,
+) -> int:
+    """Work out what a prompt costs in compute, memory, money and time, with and without a prefix cache.
+
+    Give the tokens of the reusable --prefix and the --new ones behind it.
+    """
+    from promptlint.estimate import Question, estimate
+    from promptlint.estimate.render import text
+
+    if prefix is None or new is None:
+        raise UsageError("no token counts", "give --prefix and --new")
+    answer = estimate(
+        Question(
+            prefix,
+            new,
+            model,
+            device,
+            flops,
+            efficiency,
+            memory,
+            fixed_ms,
+            profile,
+            ttl,
+            reuses,
+            interval,
+            usd,
+            _DTYPES[kv_dtype],
+            _DTYPES[weight_dtype],
+            break_at,
+        )
+    )
+    if format_ == "json":
+        click.echo(json.dumps(answer.json(), indent=2, ensure_ascii=False))
+    else:
+        click.echo(text(answer))
+    return 0

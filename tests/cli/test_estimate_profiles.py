@@ -1,0 +1,107 @@
+"""The commands `estimate` and `profiles` as a user calls them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from promptlint.catalog.profiles import load_profiles
+from promptlint.cli.main import group
+
+
+def run(*args: str) -> str:
+    result = CliRunner().invoke(group, args, catch_exceptions=False, standalone_mode=False)
+    assert result.exception is None
+    return result.output
+
+
+def test_estimate_json_has_the_promised_keys() -> None:
+    made = json.loads(
+        run(
+            "estimate",
+            "--prefix",
+            "4000",
+            "--new",
+            "200",
+            "--model",
+            "8b",
+            "--flops",
+            "400e12",
+            "--format",
+            "json",
+        )
+    )
+    assert {"reusable_ratio", "prefill_speedup", "flops_miss", "flops_hit", "attention_share"} <= made[
+        "compute"
+    ].keys()
+    assert {"kv_bytes_per_token", "prefix_bytes", "prefixes_that_fit"} <= made["memory"].keys()
+    assert {"prefill_miss_ms", "prefill_hit_ms", "ttft_miss_ms", "ttft_hit_ms"} <= made["time"].keys()
+    assert {"break_even_reuses", "table"} <= made["money"].keys()
+    assert made["assumptions"]
+
+
+def test_estimate_text() -> None:
+    shown = run(
+        "estimate", "--prefix", "4000", "--new", "200", "--model", "8b", "--flops", "400T", "--fixed-ms", "30"
+    )
+    for figure in (
+        "95.24 %",
+        "21 times",
+        "168 ms",
+        "198 ms and 38 ms (5.2 times)",
+        "128 KiB",
+        "122 prefixes",
+        "84.3 %",
+    ):
+        assert figure in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("400T", 400e12), ("400e12", 4e14), ("80GB", 80e9), ("1GiB", 2**30), ("4TFLOP/s", 4e12)],
+)
+def test_quantities(text: str, value: float) -> None:
+    from promptlint.cli.estimate import Quantity
+
+    assert Quantity().convert(text, None, None) == value
+
+
+@pytest.mark.parametrize("text", ["fast", "0", "-3", "12XB", ""])
+def test_bad_quantities(text: str) -> None:
+    import click
+
+    from promptlint.cli.estimate import Quantity
+
+    with pytest.raises(click.BadParameter):
+        Quantity().convert(text, None, None)
+
+
+def test_profiles_lists_all() -> None:
+    shown = run("profiles", "--isolated")
+    assert all(name in shown for name in load_profiles())
+    assert len(json.loads(run("profiles", "--isolated", "--format", "json"))) == len(load_profiles())
+
+
+@pytest.mark.parametrize("name", load_profiles())
+def test_profiles_name_shows_each_field_with_source_and_date(name: str) -> None:
+    shown = run("profiles", name, "--isolated")
+    assert shown.count("seen ") >= 3
+    made = json.loads(run("profiles", name, "--isolated", "--format", "json"))
+    assert all(field["source"] and "seen" in field["where"] for field in made["fields"].values())
+
+
+def test_profiles_of_one_model() -> None:
+    shown = run("profiles", "anthropic", "--model", "claude-opus-4-7", "--isolated")
+    assert "2048" in shown
+    assert "4096" in shown
+
+
+def test_own_profile_file(tmp_path: Path) -> None:
+    (tmp_path / "house.toml").write_text(
+        '[[profile]]\nname = "house"\ninherits = "vllm"\nblock_tokens = 99\n'
+    )
+    (tmp_path / "promptlint.toml").write_text('catalogs = ["house.toml"]\n')
+    assert "99" in run("profiles", "house", "--config", str(tmp_path / "promptlint.toml"))
