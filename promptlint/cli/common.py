@@ -50,6 +50,9 @@ def config_options(function: F) -> F:
                 "--profile", metavar="NAME", help="Cache rules to apply; see `promptlint profiles`."
             ),
             click.option("--model", metavar="NAME", help="Model whose tokens and cache rules count."),
+            click.option(
+                "--tokenizer", metavar="NAME|FILE", help="Encoding or tokenizer.json that counts tokens."
+            ),
         )
     ):
         function = option(function)

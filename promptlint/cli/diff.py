@@ -41,6 +41,7 @@ def command(
     isolated: bool,
     profile: str | None,
     model: str | None,
+    tokenizer: str | None,
     format_: str,
     exit_zero: bool,
     color: str,
@@ -54,7 +55,9 @@ def command(
     from promptlint.reporters import Options, render
 
     paths = paths or (".",)
-    settings = read_config(config, isolated, start_of(paths), profile=profile, model=model)
+    settings = read_config(
+        config, isolated, start_of(paths), profile=profile, model=model, tokenizer=tokenizer
+    )
     before = _before(revision, paths, settings)
     with progress(enabled=True) as advance:
         report = engine.check(engine.Request(paths, settings, Path.cwd(), baseline=before), advance)

@@ -26,6 +26,7 @@ def command(
     isolated: bool,
     profile: str | None,
     model: str | None,
+    tokenizer: str | None,
     select: tuple[str, ...] | None,
     show_diff: bool,
     unsafe_fixes: bool,
@@ -38,7 +39,9 @@ def command(
     from promptlint.fixes.apply import plan
 
     paths = paths or (".",)
-    settings = read_config(config, isolated, start_of(paths), profile=profile, model=model, select=select)
+    settings = read_config(
+        config, isolated, start_of(paths), profile=profile, model=model, tokenizer=tokenizer, select=select
+    )
     with progress(enabled=True) as advance:
         report = engine.check(engine.Request(paths, settings, Path.cwd()), advance)
     show_errors(report)

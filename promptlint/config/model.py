@@ -51,13 +51,15 @@ TEST_CODE = ("tests/", "test/", "test_*.py", "*_test.py", "conftest.py")
 
 @dataclass(frozen=True, slots=True)
 class Jinja:
-    """How this project sets up Jinja; the defaults are Jinja's own."""
+    """How this project sets up Jinja; the defaults are Jinja's own.
+
+    ``trimmed``: its environment sets ``trim_blocks`` and ``lstrip_blocks``.
+    """
 
     block: tuple[str, str] = ("{%", "%}")
     variable: tuple[str, str] = ("{{", "}}")
     comment: tuple[str, str] = ("{#", "#}")
-    trim_blocks: bool = False
-    lstrip_blocks: bool = False
+    trimmed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,8 @@ class Config:
 
     ``root`` is the folder that the globs in ``exclude`` and ``per_file_ignores`` are relative to: the
     one that holds the file, else the working directory. ``min_lost_tokens`` is None for one block of the
-    profile; an empty ``profile`` or ``model`` leaves the choice to what the code says. ``scopes`` maps a glob
+    profile; an empty ``profile`` or ``model`` leaves the choice to what the code says.
+    ``tokenizer`` is an encoding or the path of a tokenizer.json, and overrides the model. ``scopes`` maps a glob
     over variable names to "scope" or "scope, kind".
     """
 
@@ -83,6 +86,7 @@ class Config:
     per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     profile: str = ""
     model: str = ""
+    tokenizer: str = ""
     min_lost_tokens: int | None = None
     max_file_size: int = MAX_BYTES
     scopes: Mapping[str, str] = field(default_factory=dict)
@@ -92,3 +96,8 @@ class Config:
     jobs: int = 0
     cache: bool = True
     cache_dir: Path | None = None
+
+    @property
+    def cache_folder(self) -> Path | None:
+        """Return where results and token counts are kept; None keeps none."""
+        return (self.cache_dir or self.root / ".promptlint_cache") if self.cache else None

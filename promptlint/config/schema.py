@@ -104,6 +104,7 @@ KEYS: Mapping[str, Reader] = {
     "per-file-ignores": _ignores,
     "profile": _text,
     "model": _text,
+    "tokenizer": _text,
     "min-lost-tokens": _count,
     "max-file-size": _count,
     "scopes": _scopes,
@@ -118,6 +119,5 @@ JINJA_KEYS: Mapping[str, Reader] = {
     "block": _pair,
     "variable": _pair,
     "comment": _pair,
-    "trim-blocks": _flag,
-    "lstrip-blocks": _flag,
+    "trimmed": _flag,
 }

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from promptlint.catalog.catalog import Catalog
     from promptlint.catalog.profile import Profile
     from promptlint.prefix.measure import Measure
+    from promptlint.tokens.cached import CachedCounter
 
 
 class Judge:
@@ -24,6 +25,7 @@ class Judge:
 
     def __init__(self, config: Config) -> None:
         self._config = config
+        self._counters: dict[str, CachedCounter] = {}
 
     @cached_property
     def catalog(self) -> Catalog:
@@ -46,10 +48,16 @@ class Judge:
     def measure(self, layout: Layout) -> Measure:
         """Return the prefix of an annotated layout, in tokens and blocks."""
         from promptlint.prefix.measure import Measure
-        from promptlint.tokens import tokenizer_for
 
-        model = self._config.model or layout.model
-        return Measure(layout, self.profile(layout), tokenizer_for(model))
+        return Measure(layout, self.profile(layout), self.counter(self._config.model or layout.model))
+
+    def counter(self, model: str) -> CachedCounter:
+        """Return what counts a model's tokens."""
+        from promptlint.tokens.choose import open_counter
+
+        if model not in self._counters:
+            self._counters[model] = open_counter(model, self._config.tokenizer, self._config.cache_folder)
+        return self._counters[model]
 
     def annotate(self, layout: Layout) -> Layout:
         """Return the layout with the scope and cause of each segment."""

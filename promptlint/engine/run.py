@@ -84,9 +84,7 @@ class _Run:
         return found
 
     def _cache_folder(self) -> Path | None:
-        if not self._config.cache or self._request.stdin is not None:
-            return None
-        return self._config.cache_dir or self._config.root / ".promptlint_cache"
+        return None if self._request.stdin is not None else self._config.cache_folder
 
     @cached_property
     def _listing(self) -> tuple[str, ...]:

@@ -76,10 +76,7 @@ class World:
             load=self.load,
             listing=listing,
             delimiters=Delimiters(jinja.block, jinja.variable, jinja.comment),
-            options={
-                "trim_blocks": str(jinja.trim_blocks).lower(),
-                "lstrip_blocks": str(jinja.lstrip_blocks).lower(),
-            },
+            options={"jinja.dialect": "trimmed" if jinja.trimmed else "jinja"},
         )
 
     def forget(self, path: str) -> None:

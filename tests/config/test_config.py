@@ -24,7 +24,7 @@ catalogs = ["rules"]
 
 [tool.promptlint.jinja]
 variable = ["${", "}"]
-trim-blocks = true
+trimmed = true
 
 [tool.promptlint.per-file-ignores]
 "legacy/**" = ["ALL"]
@@ -43,7 +43,7 @@ company_name = "tenant"
     assert config.catalogs == (root / "rules",)
     assert config.jinja.variable == ("${", "}")
     assert config.jinja.block == ("{%", "%}")
-    assert config.jinja.trim_blocks
+    assert config.jinja.trimmed
     assert config.per_file_ignores == {"legacy/**": ("ALL",)}
     assert config.scopes == {"company_name": "tenant", "ticket_*": "session, identifier"}
     assert config.root == root
