@@ -36,9 +36,10 @@ class Judge:
 
     def profile(self, layout: Layout) -> Profile:
         """Return the cache rules for a prompt: those asked for, else its provider's, else the default."""
+        from promptlint.catalog.locate import own_files
         from promptlint.catalog.profiles import DEFAULT_PROFILE, get_profile, profile_for
 
-        extra = self._config.catalogs
+        extra = own_files(self._config.catalogs)
         if self._config.profile:
             return get_profile(self._config.profile, extra)
         model = self._config.model or layout.model

@@ -1,0 +1,25 @@
+"""The same assistant: what changes stands behind what does not."""
+
+from datetime import datetime
+
+from openai import OpenAI
+
+client = OpenAI()
+
+HANDBOOK = """\
+Refunds are asked for in the order view, within 30 days, and are paid by the accounting team.
+Access is given by the owner of a workspace; support cannot give it.
+Exports run at night; a failed one is repeated the next night and then reported by mail.
+"""
+
+SYSTEM = f"You are the assistant of Harbour Desk.\n\n{HANDBOOK}"
+
+
+def answer(history: list[dict], question: str) -> str:
+    messages = [
+        {"role": "system", "content": SYSTEM},
+        *history,
+        {"role": "user", "content": f"{question}\n\n(asked at {datetime.now():%H:%M})"},
+    ]
+    response = client.chat.completions.create(model="gpt-4o", messages=messages)
+    return response.choices[0].message.content

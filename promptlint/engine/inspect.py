@@ -1,0 +1,110 @@
+"""The prompts of one file, annotated and measured, for `promptlint layout`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from promptlint.config import Config
+from promptlint.discover import FileType, discover, project_listing, type_of
+from promptlint.engine.judge import Judge
+from promptlint.engine.units import layouts_of
+from promptlint.engine.world import World
+from promptlint.errors import NothingToCheckError, UsageError
+from promptlint.layout import Layout, Segment
+
+if TYPE_CHECKING:
+    from promptlint.prefix.measure import Measure
+
+
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    """One prompt with its measure, and the measure it would have with stable text first."""
+
+    layout: Layout
+    measure: Measure
+    reordered: Measure
+
+
+def inspect(target: str, config: Config, cwd: Path, values: Mapping[str, Any]) -> list[Inspected]:
+    """Return the prompts of a file, or of one function of it (``app.py:build`` or ``package.app:build``).
+
+    ``values`` are sample texts for holes, by name; ``{"user": {"name": "Ada"}}`` fills ``user.name``.
+
+    Raises:
+        UsageError: there is no such file or function.
+        NothingToCheckError: it holds no prompt.
+        InputError: the file cannot be read.
+    """
+    path, function = _resolve(target, cwd)
+    judge, world = Judge(config), World(config, cwd)
+    layouts = _read(path, config, cwd, judge, world)
+    if function:
+        found = [one for one in layouts if function in one.name.replace(":", ".").split(".")]
+        if not found:
+            known = ", ".join(sorted({one.name for one in layouts})[:8]) or "no prompt"
+            raise UsageError(f"{target}: no prompt is built in {function!r}", f"found there: {known}")
+        layouts = found
+    if not layouts:
+        raise NothingToCheckError(f"{target}: holds no prompt", "name another file")
+    return [_inspected(layout, judge, values) for layout in layouts]
+
+
+def _resolve(target: str, cwd: Path) -> tuple[Path, str]:
+    if (cwd / target).is_file():
+        return cwd / target, ""
+    name, colon, function = target.rpartition(":")
+    if colon:
+        if (cwd / name).is_file():
+            return cwd / name, function
+        for root in (cwd, cwd / "src"):
+            stem = root.joinpath(*name.split("."))
+            for file in (stem.with_suffix(".py"), stem / "__init__.py"):
+                if file.is_file():
+                    return file, function
+    raise UsageError(f"{target}: no such file", "give a file, file.py:function or module:function")
+
+
+def _read(path: Path, config: Config, cwd: Path, judge: Judge, world: World) -> list[Layout]:
+    (target,) = discover([str(path)], config, cwd).targets
+    listing = project_listing(path.parent, config, cwd)
+    if type_of(target.path) is not FileType.PYTHON:
+        return layouts_of(world.read(target.path), target.type, world.context(listing), named=True) or []
+    from promptlint.frontends import python
+
+    world.read(target.path)
+    files = list(dict.fromkeys([target.path, *(p for p in listing if p.endswith(".py"))]))
+    skip = frozenset(files) - {target.path}
+    units = python.analyze(files, world.context(listing), judge.catalog, root=cwd, skip=skip)
+    return [layout for unit in units if unit.path == target.path for layout in unit.layouts]
+
+
+def _inspected(layout: Layout, judge: Judge, values: Mapping[str, Any]) -> Inspected:
+    annotated = judge.annotate(layout)
+    filled = annotated.with_segments(tuple(_filled(s, values) for s in annotated.segments))
+    order = sorted(filled.segments, key=lambda s: s.effective_scope.rank)
+    return Inspected(filled, judge.measure(filled), judge.measure(filled.with_segments(tuple(order))))
+
+
+def _filled(segment: Segment, values: Mapping[str, Any]) -> Segment:
+    """Give a hole its sample text, if there is one under its name or expression."""
+    if not segment.is_hole:
+        return segment
+    for name in (segment.origin.expression, segment.origin.name):
+        value = _look_up(name, values) if name else None
+        if value is not None:
+            return replace(segment, text=value if isinstance(value, str) else str(value))
+    return segment
+
+
+def _look_up(name: str, values: Mapping[str, Any]) -> Any:
+    if name in values:
+        return values[name]
+    found: Any = values
+    for part in name.split("."):
+        if not isinstance(found, Mapping) or part not in found:
+            return None
+        found = found[part]
+    return found

@@ -1,0 +1,182 @@
+"""Showing one prompt: its segments, a strip coloured by scope, and what a cache can reuse."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from promptlint.layout import Layout, Scope, Segment
+from promptlint.prefix.measure import Measure
+from promptlint.prefix.reusable import Reusable
+from promptlint.reporters.mask import mask
+
+_STRIP = 96
+_LETTER = {
+    Scope.RELEASE: "=",
+    Scope.PROCESS: "p",
+    Scope.MACHINE: "m",
+    Scope.DAY: "d",
+    Scope.TENANT: "t",
+    Scope.USER: "u",
+    Scope.SESSION: "s",
+    Scope.REQUEST: "r",
+    Scope.UNKNOWN: "?",
+}
+_COLOR = {  # of 256: green to red, as the text changes more often
+    Scope.RELEASE: 34,
+    Scope.PROCESS: 70,
+    Scope.MACHINE: 106,
+    Scope.DAY: 142,
+    Scope.TENANT: 178,
+    Scope.USER: 208,
+    Scope.SESSION: 202,
+    Scope.REQUEST: 160,
+    Scope.UNKNOWN: 244,
+}
+_WITHIN = {
+    Scope.RELEASE: "all requests",
+    Scope.DAY: "one day",
+    Scope.TENANT: "one tenant",
+    Scope.USER: "one user",
+    Scope.SESSION: "one conversation",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One prompt to show: its measure now, and with stable text first."""
+
+    layout: Layout
+    measure: Measure
+    reordered: Measure
+
+
+def scope_of(segment: Segment) -> Scope:
+    """Return the scope to show: fixed text that no guard touches is of the release."""
+    if not segment.is_hole and segment.effective_scope is Scope.UNKNOWN:
+        return Scope.RELEASE
+    return segment.effective_scope if segment.effective_scope is not Scope.RELEASE else segment.scope
+
+
+def render_layout(view: View, *, color: bool, width: int = 110) -> str:
+    """Return the table, the strip and the reusable prefix of one prompt."""
+    layout, measure = view.layout, view.measure
+    profile = measure.profile
+    counted = f"{'about ' if measure.estimated else ''}{measure.total:,} tokens of fixed text"
+    block = f", blocks of {profile.block_tokens}" if profile.block_tokens else ""
+    lines = [f"{layout.name}: {counted} ({measure.counter.name}), cache {profile.name}{block}"]
+    lines += [f"  not complete: {gap}" for gap in layout.gaps]
+    lines += ["", *_table(view, color, width), "", *_strip(view, color), "", *_prefixes(view)]
+    return "\n".join(lines) + "\n"
+
+
+def _paint(text: str, scope: Scope, color: bool) -> str:
+    return f"\x1b[38;5;{_COLOR[scope]}m{text}\x1b[0m" if color else text
+
+
+def _table(view: View, color: bool, width: int) -> list[str]:
+    rows = [f"{'#':>4}  {'part':<10} {'tokens':>7}  {'changes':<10} text"]
+    for index, segment in enumerate(view.layout.segments):
+        scope = scope_of(segment)
+        part = segment.role or segment.section.value
+        tokens = "·" if segment.is_hole else f"{view.measure.tokens(index):,}"
+        changes = "-" if scope is Scope.RELEASE else scope.value
+        guard = f"[{segment.guards[-1].kind} {segment.guards[-1].expression}] " if segment.guards else ""
+        shown = _preview(guard + _text(segment), width - 37)
+        rows.append(f"{index:>4}  {part:<10} {tokens:>7}  {_paint(f'{changes:<10}', scope, color)} {shown}")
+    return rows
+
+
+def _text(segment: Segment) -> str:
+    if segment.text is not None:
+        return segment.text
+    cause = f"  ({segment.cause.kind.value})" if segment.cause else ""
+    return f"«{segment.origin.expression or segment.origin.name or segment.origin.why}»{cause}"
+
+
+def _preview(text: str, width: int) -> str:
+    flat = mask(" ".join(text.split()))
+    return flat if len(flat) <= width else f"{flat[: width * 2 // 3]} … {flat[-(width // 3 - 3) :]}"
+
+
+def _strip(view: View, color: bool) -> list[str]:
+    """Draw the prompt as one line: fixed text by its tokens, a hole as one character."""
+    segments = view.layout.segments
+    total = max(1, sum(view.measure.tokens(i) for i in range(len(segments))))
+    room = max(1, _STRIP - sum(s.is_hole for s in segments))
+    line, seen = "", []
+    for index, segment in enumerate(segments):
+        scope = scope_of(segment)
+        size = 1 if segment.is_hole else round(view.measure.tokens(index) * room / total)
+        line += _paint(_LETTER[scope] * size, scope, color)
+        if scope not in seen:
+            seen.append(scope)
+    seen.sort(key=lambda s: s.rank)
+    legend = "  ".join(f"{_paint(_LETTER[s], s, color)} {s.value}" for s in seen)
+    return [f"  {line}", f"  {legend}"]
+
+
+def _prefixes(view: View) -> list[str]:
+    rows = [
+        f"  {'reusable within':<18} {'tokens':>8} {'matched':>8} {'blocks':>7}   {'stable first':>12}   stops at"
+    ]
+    for scope, words in _WITHIN.items():
+        now, then = view.measure.prefix(scope), view.reordered.prefix(scope)
+        stop = "" if now.first_blocker is None else f"#{now.first_blocker}"
+        plus = "+" if now.holes else " "
+        rows.append(
+            f"  {words:<18} {now.tokens:>7,}{plus} {now.aligned_tokens:>8,} {now.blocks:>7,}   "
+            f"{then.aligned_tokens:>12,}   {stop}"
+        )
+    rows.append(
+        "  tokens: of fixed text before the first part that changes more often; + holes in it count too"
+    )
+    rows.append(
+        "  matched: what the cache can reuse of them; stable first: the same if what changes came last"
+    )
+    return [row.rstrip() for row in rows]
+
+
+def layout_json(view: View) -> dict[str, Any]:
+    """Return the same as JSON values."""
+    measure = view.measure
+    return {
+        "name": view.layout.name,
+        "file": view.layout.place.path,
+        "complete": view.layout.complete,
+        "gaps": list(view.layout.gaps),
+        "profile": measure.profile.name,
+        "tokenizer": measure.counter.name,
+        "estimated": measure.estimated,
+        "tokens": measure.total,
+        "segments": [_segment(view, index) for index in range(len(view.layout.segments))],
+        "reusable": {s.value: _reusable(measure.prefix(s)) for s in _WITHIN},
+        "stable_first": {s.value: _reusable(view.reordered.prefix(s)) for s in _WITHIN},
+    }
+
+
+def _segment(view: View, index: int) -> dict[str, Any]:
+    segment = view.layout.segments[index]
+    return {
+        "file": segment.place.path,
+        "start": segment.place.span.start,
+        "end": segment.place.span.end,
+        "section": segment.section.value,
+        "role": segment.role,
+        "message": segment.message,
+        "tokens": None if segment.is_hole else view.measure.tokens(index),
+        "scope": scope_of(segment).value,
+        "kind": segment.cause.kind.value if segment.cause else None,
+        "expression": segment.origin.expression,
+        "guards": [f"{g.kind} {g.expression}" for g in segment.guards],
+    }
+
+
+def _reusable(found: Reusable) -> dict[str, Any]:
+    return {
+        "tokens": found.tokens,
+        "matched": found.aligned_tokens,
+        "blocks": found.blocks,
+        "first_blocker": found.first_blocker,
+        "holes": found.holes,
+    }
