@@ -16,6 +16,7 @@ from promptlint.source import Place, Span
 
 MAX_DEPTH = 200
 MAX_NODES = 1_000_000
+_NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 
 
 class DataError(InputError):
@@ -82,7 +83,7 @@ class DictNode:
         value = self.get(*names)
         return value.text if isinstance(value, MappedText) else ""
 
-    def keys(self) -> tuple[str, ...]:
+    def names(self) -> tuple[str, ...]:
         """Return the distinct keys in the order of their first place."""
         return tuple(self._by_name)
 
@@ -99,6 +100,17 @@ def place_of(node: Node) -> Place:
     if isinstance(node, MappedText):
         return Place(node.path, Span(node.offset(0), max(node.offset(0), node.end)))
     return node.place
+
+
+def plain(node: Node) -> object:
+    """Return a tree as ordinary values; dates and the like stay as they are written."""
+    if isinstance(node, MappedText):
+        return node.text
+    if isinstance(node, Scalar):
+        return node.raw if node.value is None and node.raw not in _NULLS else node.value
+    if isinstance(node, ListNode):
+        return [plain(item) for item in node.items]
+    return {entry.name: plain(entry.value) for entry in node.distinct()}
 
 
 def strings(node: Node) -> Iterator[tuple[tuple[str, ...], MappedText]]:

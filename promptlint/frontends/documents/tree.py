@@ -13,6 +13,7 @@ from promptlint.frontends.documents.nodes import (
     Node,
     Scalar,
     place_of,
+    plain,
     strings,
 )
 from promptlint.source import SourceFile
@@ -37,6 +38,7 @@ __all__ = [
     "load",
     "load_all",
     "place_of",
+    "plain",
     "strings",
 ]
 

@@ -16,13 +16,13 @@ Jinja has a frontend of its own, which callers ask first.
 from __future__ import annotations
 
 from promptlint.frontends.fields import mustache, simple
-from promptlint.frontends.fields.detect import detect
+from promptlint.frontends.fields.detect import brace_names, detect
 from promptlint.frontends.mapped import MappedText
 from promptlint.layout import Segment
 
 STYLES = (*simple.SCANNERS, "mustache")
 
-__all__ = ["STYLES", "detect", "segments"]
+__all__ = ["STYLES", "brace_names", "detect", "second_stage", "segments"]
 
 
 def segments(text: MappedText, style: str) -> tuple[Segment, ...]:
@@ -39,3 +39,8 @@ def segments(text: MappedText, style: str) -> tuple[Segment, ...]:
     if style not in simple.SCANNERS:
         raise ValueError(f"unknown placeholder style {style!r}")
     return simple.segments(text, simple.SCANNERS[style])
+
+
+def second_stage(text: MappedText, names: frozenset[str]) -> tuple[Segment, ...]:
+    """Cut a text at ``{name}`` for these names only; see `brace_names`."""
+    return simple.segments(text, simple.braced(names))

@@ -62,6 +62,17 @@ def detect(text: str) -> str | None:
     return None
 
 
+def brace_names(text: str) -> frozenset[str]:
+    """Return the names that stand in single braces and are no code: fields of a second stage.
+
+    A template of another language often leaves ``{steps}`` for ``str.format`` or ``str.replace``.
+    """
+    text = text[:_MAX_LOOKED_AT]
+    if "{" not in text:
+        return frozenset()
+    return frozenset(match[1] for match in _BRACED.finditer(without_code(text)))
+
+
 def without_code(text: str) -> str:
     """Return the prose of a Markdown text: no fenced blocks, no inline code, no displayed formulas."""
     if "```" in text or "~~~" in text:

@@ -106,11 +106,16 @@ def _dollar(text: str) -> Iterator[Piece]:
         yield match.start(), match.end(), found
 
 
-def _named(pattern: re.Pattern[str]) -> Scanner:
+def braced(names: frozenset[str]) -> Scanner:
+    """Return the scanner of the style ``braces`` for these names only."""
+    return _named(_BRACES, names)
+
+
+def _named(pattern: re.Pattern[str], names: frozenset[str] | None = None) -> Scanner:
     def scan(text: str) -> Iterator[Piece]:
         for match in pattern.finditer(text):
             name = next(group for group in match.groups() if group).strip()
-            if name not in _MARKERS:
+            if name in names if names is not None else name not in _MARKERS:
                 yield match.start(), match.end(), hole(match.group(), name)
 
     return scan

@@ -126,8 +126,8 @@ def test_detects(text: str, style: str) -> None:
     [
         "Plain words, 100% sure, for $5.",
         'Reply as {"name": "x", "n": [1, {"y": 2}]}.',
-        "```json\n{x}\n```\nand `{y}`",
-        "~~~\n{x}\n~~~",
+        "```json\n{x} or {y}\n```\nand `{y}`",
+        "~~~\nuse {x}\n~~~",
         "The sum $\\frac{a}{b}$ and \\textbf{word}, x^{n}, a_{i}",
         "$$\\sum_{i} {n}$$ \\begin{align}{x}\\end{align}",
         "```sh\necho $HOME ${PATH} $name\n```",

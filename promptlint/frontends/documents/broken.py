@@ -1,0 +1,34 @@
+"""Malformed prompt files."""
+
+from __future__ import annotations
+
+from promptlint.frontends.documents import evidence
+from promptlint.frontends.documents.claims import PROMPT_SUFFIXES
+from promptlint.frontends.documents.nodes import DataError
+from promptlint.layout import Layout, LayoutKind, Observation
+from promptlint.source import SourceFile
+
+
+def broken(source: SourceFile, error: DataError) -> list[Layout]:
+    """Return an empty layout that says where reading stopped, if the file is certainly a prompt file.
+
+    Many YAML and JSON files are templates for other programs, or wrong on purpose in tests; only a name
+    that speaks of prompts makes it worth a word.
+    """
+    path = source.path
+    stem = path.rpartition("/")[2]
+    if not (path.lower().endswith(PROMPT_SUFFIXES) or evidence.PROMPT_WORDS & evidence.words(stem)):
+        return []
+    why = str(error).partition(": ")[2]
+    observation = Observation("parse-error", error.place, why)
+    return [
+        Layout(
+            name=stem.partition(".")[0],
+            place=source.place(0, len(source.text)),
+            segments=(),
+            kind=LayoutKind.TEMPLATE,
+            complete=False,
+            gaps=(why,),
+            observations=(observation,),
+        )
+    ]

@@ -1,0 +1,53 @@
+"""Whether a file may hold prompts, by its name and its first characters. Runs for every file of a tree."""
+
+from __future__ import annotations
+
+import re
+
+from promptlint.frontends.documents import evidence
+
+HEAD = 8192  # characters that are worth passing
+TEXT_SUFFIXES = (".md", ".txt", ".markdown")
+DATA_SUFFIXES = (".yaml", ".yml", ".json", ".jsonc", ".toml")
+PROMPT_SUFFIXES = (".prompty", ".prompt")
+_OTHER_DATA = re.compile(
+    r"(?:^|/)(?:(?:package|package-lock|composer|tsconfig[\w.]*|jsconfig|launchSettings|global|manifest|angular|lerna|"
+    r"turbo|biome|deno|renovate|tokenizer|tokenizer_config|special_tokens_map|vocab|generation_config|translation|"
+    r"openapi[\w.-]*|swagger[\w.-]*|cspell|components|settings\.local|launch|tasks|extensions)\.jsonc?|"
+    r"(?:pyproject|Cargo|poetry|uv|Pipfile|netlify|rustfmt|taplo|ruff)\.(?:toml|lock)|"
+    r"(?:pnpm-lock|docker-compose[\w.-]*|compose[\w.-]*|mkdocs[\w.-]*|openapi[\w.-]*|codecov|dependabot|action|"
+    r"\.pre-commit-[\w-]+|\.gitlab-ci|environment|conda[\w.-]*|meta|Chart|kustomization|deployment[\w.-]*)\.ya?ml|"
+    r"[\w.-]+\.(?:schema|tmLanguage|lock|g)\.json)$|(?:^|/)\.(?:github|gitlab|circleci|azure|azure-pipelines|vscode)/(?!prompts/)"
+)
+_TRIGGER = re.compile(
+    r"""(?:^|[\s"'{,_-])[\w-]*(?:prompts?|instructions?|messages?|system|persona|preamble|injection_points|template|lc|
+    conversation|contents)["']?\s*[:=]""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def claims(path: str, head: str) -> bool:
+    """Tell whether `read` should look at a file; ``head`` is its beginning (see `HEAD`).
+
+    False is certain to mean no layout; True only that it is worth parsing.
+    """
+    lowered = path.lower()
+    if lowered.endswith(PROMPT_SUFFIXES):
+        return True
+    if lowered.endswith(TEXT_SUFFIXES):
+        return _claims_text(path, head)
+    return lowered.endswith(DATA_SUFFIXES) and _claims_data(path, head)
+
+
+def _claims_text(path: str, head: str) -> bool:
+    if evidence.is_documentation(path) or evidence.is_foreign(path):
+        return False
+    if evidence.is_named_prompt(path) or evidence.names_system(path):
+        return True
+    return ("{" in head or "$" in head or "<<" in head) and evidence.names_a_role(head)
+
+
+def _claims_data(path: str, head: str) -> bool:
+    if _OTHER_DATA.search(path) or evidence.is_foreign(path):
+        return False
+    return evidence.is_named_prompt(path) or _TRIGGER.search(head) is not None

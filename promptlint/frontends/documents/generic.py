@@ -1,0 +1,225 @@
+"""Prompts in YAML, JSON and TOML files of no known format: by keys, by file names, by what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from promptlint.frontends.base import Context
+from promptlint.frontends.documents import evidence, langchain, messages, requests, roles, semantic_kernel
+from promptlint.frontends.documents.content import read_content
+from promptlint.frontends.documents.draft import Draft
+from promptlint.frontends.documents.nodes import DictNode, Entry, ListNode, Node, place_of
+from promptlint.frontends.mapped import MappedText
+from promptlint.layout import Confidence, Layout
+
+# Keys whose text is about a prompt, not part of one.
+_ABOUT = frozenset(
+    {
+        "name", "title", "description", "desc", "summary", "id", "_id", "uid", "task", "type", "_type", "label",
+        "version", "author", "authors", "format", "model", "models", "engine", "tags", "license", "output_parser",
+        "mode", "stop", "category", "url", "link", "source", "path", "file", "comment", "note", "notes", "docs",
+        "placeholder", "icon", "provider", "component_type", "schema", "example", "examples", "default", "expected",
+        "output", "answer", "reference", "created", "created_at", "updated_at", "sample",
+    }
+)  # fmt: skip
+_ROLE_WORDS = {
+    "system": "system",
+    "instructions": "system",
+    "instruction": "system",
+    "persona": "system",
+    "preamble": "system",
+    "developer": "developer",
+    "user": "user",
+    "human": "user",
+    "assistant": "assistant",
+}
+_SPOKEN_ALONE = frozenset({"system", "user", "human", "assistant"})
+_FILLERS = frozenset({"prompt", "prompts", "message", "template", "text", "content", "base", "default"})
+_MAX_ROWS = 30
+_MAX_RECORDED = 12
+_LONG = 120
+
+
+def read(node: Node, path: str, context: Context) -> list[Layout]:
+    """Return the prompts of a data file; ``path`` is its shown name."""
+    finder = _Finder(path, context, evidence.is_named_prompt(path), evidence.is_data(path))
+    finder.visit(node, (), finder.is_named)
+    return finder.layouts
+
+
+@dataclass(slots=True)
+class _Finder:
+    path: str
+    context: Context
+    is_named: bool  # the file is named after prompts
+    is_data: bool  # the file lies among recorded data
+    layouts: list[Layout] = field(default_factory=list)
+    model: str = ""
+
+    def visit(self, node: Node, trail: tuple[str, ...], inside: bool) -> None:
+        """Look through a node; ``inside`` tells that a key or file name above speaks of prompts."""
+        if isinstance(node, ListNode):
+            self.visit_list(node, trail, inside)
+        elif isinstance(node, DictNode):
+            self.visit_mapping(node, trail, inside)
+
+    def visit_list(self, node: ListNode, trail: tuple[str, ...], inside: bool) -> None:
+        if messages.is_message_list(node):
+            self.take_messages(node, trail)
+            return
+        if len(node.items) > _MAX_ROWS and not self.is_named:
+            return  # rows of a data set
+        for index, item in enumerate(node.items):
+            label = _label(item) or str(index)
+            if isinstance(item, MappedText):
+                self.take_text(item, (*trail, label), "", inside)
+            else:
+                self.visit(item, (*trail, label), inside)
+
+    def visit_mapping(self, node: DictNode, trail: tuple[str, ...], inside: bool) -> None:
+        name = ".".join(trail)
+        if langchain.matches(node):
+            self.layouts += langchain.read(node, name, self.context)
+        elif semantic_kernel.matches(node):
+            self.layouts += semantic_kernel.read_function(node, name, self.context)
+        elif (body := requests.find(node)) is not None:
+            self.take_request(body, name)
+        elif _is_schema(node):
+            return
+        else:
+            outer, self.model = self.model, node.text("model", "model_name") or self.model
+            self.visit_entries(node, trail, inside)
+            self.model = outer
+
+    def visit_entries(self, node: DictNode, trail: tuple[str, ...], inside: bool) -> None:
+        paired: set[str] = set()
+        for group in _conversations(node):
+            self.take_pair(group, trail)
+            paired.update(entry.name for entry in group)
+        for entry in node.distinct():
+            if entry.name in paired:
+                continue
+            spoken = bool(evidence.PROMPT_WORDS & evidence.words(entry.name)) or _is_system_message(
+                entry.name
+            )
+            if isinstance(entry.value, MappedText):
+                self.take_text(entry.value, (*trail, entry.name), entry.name, inside, spoken)
+            else:
+                self.visit(entry.value, (*trail, entry.name), inside or (spoken and not _is_counted(entry)))
+
+    def take_text(
+        self, text: MappedText, trail: tuple[str, ...], key: str, inside: bool, spoken: bool = False
+    ) -> None:
+        """Make a layout of a value if its key, or the place where it stands, and its words agree."""
+        if not (spoken or (inside and key.lower() not in _ABOUT)) or not self.is_prose(text.text, spoken):
+            return
+        draft = self.draft(".".join(trail), text)
+        draft.confidence = Confidence.HIGH if spoken or self.is_named else Confidence.MEDIUM
+        role = role_of_key(key)
+        content = draft.take(read_content(text, self.context))
+        if roles.has_roles(text.text):
+            draft.add(roles.split(content, text))
+        else:
+            draft.speakers.begin(role)
+            draft.add(draft.speakers.spoken(segment) for segment in content)
+        self.layouts.append(draft.layout())
+
+    def is_prose(self, text: str, spoken: bool) -> bool:
+        """Tell a prompt from a name, a path, a label for people, or a row of data."""
+        stripped = text.strip()
+        if " " not in stripped or evidence.is_reference(stripped):
+            return False
+        if evidence.has_fields(text):
+            return not self.is_data or spoken
+        if self.is_data:
+            return False
+        if evidence.is_addressed(text):
+            return spoken or len(stripped) > _LONG // 2
+        return len(stripped) > _LONG and (spoken or "\n" in stripped)
+
+    def take_messages(self, node: ListNode, trail: tuple[str, ...]) -> None:
+        """Make a layout of a message list, unless it is a conversation that was recorded."""
+        draft = self.draft(".".join(trail), node)
+        messages.add(draft, node)
+        has_holes = any(segment.is_hole for segment in draft.segments)
+        has_system = any(segment.role in roles.SYSTEM_ROLES for segment in draft.segments)
+        if self.is_data and not self.is_named:
+            return
+        if has_holes or (has_system and len(node.items) <= _MAX_RECORDED):
+            draft.confidence = Confidence.HIGH if has_system else Confidence.MEDIUM
+            self.layouts.append(draft.layout())
+
+    def take_request(self, body: DictNode, name: str) -> None:
+        if self.is_data and not self.is_named:
+            return
+        layout = requests.read(body, name, self.context)
+        recorded = len(layout.segments) > _MAX_RECORDED and not any(s.is_hole for s in layout.segments)
+        if layout.segments and not (recorded and any(s.role == "assistant" for s in layout.segments)):
+            self.layouts.append(layout)
+
+    def take_pair(self, group: list[Entry], trail: tuple[str, ...]) -> None:
+        """Make one layout of texts that are sent together: system first, then what the user says."""
+        texts = [entry.value for entry in group if isinstance(entry.value, MappedText)]
+        if not any(self.is_prose(text.text, True) for text in texts):
+            return
+        draft = self.draft(".".join((*trail, _stem(group[0].name))).strip("."), texts[0])
+        for entry, text in zip(group, texts, strict=True):
+            draft.message(role_of_key(entry.name), text)
+        self.layouts.append(draft.layout())
+
+    def draft(self, name: str, node: Node) -> Draft:
+        draft = Draft(name or self.path.rpartition("/")[2].partition(".")[0], place_of(node), self.context)
+        draft.model, draft.provider = self.model, requests.provider_of_model(self.model)
+        return draft
+
+
+def role_of_key(key: str) -> str:
+    """Return the role that a key's words give its text, "" if they give none."""
+    found = evidence.words(key)
+    return next((role for word, role in _ROLE_WORDS.items() if word in found), "")
+
+
+def _is_system_message(key: str) -> bool:
+    found = evidence.words(key)
+    return "system" in found and bool(found & {"message", "template", "text", "content"})
+
+
+def _is_counted(entry: Entry) -> bool:
+    """Tell whether a collection under a prompt key describes an API, so that its texts are no prompts."""
+    return isinstance(entry.value, DictNode) and _is_schema(entry.value)
+
+
+def _is_schema(node: DictNode) -> bool:
+    """Tell whether a mapping is a JSON schema."""
+    return ("$schema" in node and "properties" in node) or (
+        node.text("type") == "object" and isinstance(node.get("properties"), DictNode)
+    )
+
+
+def _label(item: Node) -> str:
+    return item.text("name", "id", "task", "label", "title") if isinstance(item, DictNode) else ""
+
+
+def _stem(key: str) -> str:
+    """Return a key without the words that only tell its role: ``judge`` of ``judge_system_prompt``."""
+    return "_".join(
+        word
+        for word in key.lower().replace("-", "_").split("_")
+        if word not in _FILLERS and word not in _ROLE_WORDS
+    )
+
+
+def _conversations(node: DictNode) -> Iterator[list[Entry]]:
+    """Yield the groups of sibling texts that make one conversation: a system text and a user text."""
+    groups: dict[str, list[Entry]] = {}
+    for entry in node.distinct():
+        role = role_of_key(entry.name)
+        spoken = evidence.words(entry.name) & (evidence.PROMPT_WORDS | {"message", "template"})
+        if isinstance(entry.value, MappedText) and role and (spoken or entry.name.lower() in _SPOKEN_ALONE):
+            groups.setdefault(_stem(entry.name), []).append(entry)
+    for group in groups.values():
+        found = [role_of_key(entry.name) for entry in group]
+        if "system" in found and "user" in found and len(found) == len(set(found)):
+            order = {"system": 0, "developer": 0}
+            yield sorted(group, key=lambda entry: order.get(role_of_key(entry.name), 1))

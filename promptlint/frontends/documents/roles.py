@@ -1,0 +1,87 @@
+"""Roles in running text: ``system:`` alone on a line, or ``<message role="system">``, begins a message.
+
+The first is how prompty and prompt flow write a chat, the second how Semantic Kernel does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from promptlint.frontends.documents.content import mapped_of
+from promptlint.frontends.mapped import MappedText
+from promptlint.layout import Section, Segment
+
+_ROLE = re.compile(
+    r"^[ \t]*#?[ \t]*(?P<line>system|developer|user|assistant|model|function|tool)[ \t]*"
+    r"(?:\[[^\]\n]{0,200}\])?:[ \t]*(?:\n|\Z)"
+    r"|[ \t]*<message role=[\"'](?P<tag>[a-z]+)[\"'][^<>]{0,200}>\n?|</(?P<end>message)>[ \t]*\n?",
+    re.IGNORECASE | re.MULTILINE,
+)
+SYSTEM_ROLES = frozenset({"system", "developer"})
+
+
+@dataclass(slots=True)
+class Speakers:
+    """Counts messages: system messages before all others form the system section."""
+
+    role: str = ""
+    section: Section = Section.MESSAGES
+    message: int = 0
+    _counts: dict[Section, int] = field(default_factory=dict)
+
+    def begin(self, role: str) -> None:
+        """Start the next message."""
+        self.role = role
+        leads = role in SYSTEM_ROLES and not self._counts.get(Section.MESSAGES)
+        self.section = Section.SYSTEM if leads else Section.MESSAGES
+        self.message = self._counts.get(self.section, 0)
+        self._counts[self.section] = self.message + 1
+
+    def spoken(self, segment: Segment) -> Segment:
+        """Return a segment as part of the current message."""
+        return replace(segment, role=self.role, section=self.section, message=self.message)
+
+
+def has_roles(text: str) -> bool:
+    """Tell whether a text has role lines: a system line, or any two."""
+    found = [(match["line"] or match["tag"] or "").lower() for match in _ROLE.finditer(text)]
+    return sum(map(bool, found)) > 1 or "system" in found
+
+
+def split(segments: Sequence[Segment], text: MappedText) -> Iterator[Segment]:
+    """Give each segment the role, section and index of its message, and take the role lines out."""
+    speakers = Speakers()
+    for segment in segments:
+        mapped = mapped_of(segment, text)
+        if mapped is None:
+            yield speakers.spoken(segment)
+            continue
+        at = 0
+        for match in _ROLE.finditer(mapped.text):
+            if match["line"] and match.start() == 0 and not _opens_line(text, mapped.offset(0)):
+                continue
+            yield from _part(segment, mapped, at, match.start(), speakers)
+            if match["end"]:
+                speakers.role = ""
+            else:
+                speakers.begin((match["line"] or match["tag"]).lower())
+            at = match.end()
+        yield from _part(segment, mapped, at, len(mapped.text), speakers)
+
+
+def _opens_line(text: MappedText, offset: int) -> bool:
+    """Tell whether the file offset of a literal begins a line, or follows a tag that ends one."""
+    start = text.offset(0)
+    index = next((at + offset - to for at, to in reversed(text.runs) if to <= offset), 0)
+    before = text.text[:index].rstrip(" \t")
+    return offset <= start or not before or before.endswith(("\n", "%}"))
+
+
+def _part(
+    segment: Segment, mapped: MappedText, start: int, end: int, speakers: Speakers
+) -> Iterator[Segment]:
+    if mapped.text[start:end].strip() or (start == 0 and end == len(mapped.text)):
+        part = replace(segment, place=mapped.place(start, end), text=mapped.text[start:end])
+        yield speakers.spoken(part)

@@ -1,0 +1,53 @@
+"""Markdown and plain text: the whole file is a prompt, or it is none."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+from promptlint.frontends.base import Context
+from promptlint.frontends.documents import evidence, front, roles
+from promptlint.frontends.documents.claims import claims
+from promptlint.frontends.documents.content import LITERAL_STYLE, read_content, style_of
+from promptlint.frontends.documents.draft import Draft
+from promptlint.frontends.mapped import MappedText
+from promptlint.layout import Confidence, Layout, LayoutKind
+from promptlint.source import SourceFile
+
+MAX_CHARACTERS = 200_000
+
+
+def read(source: SourceFile, context: Context) -> list[Layout]:
+    """Return the layout of a text file that is a prompt, else nothing.
+
+    A file named after prompts must speak to a model or have placeholders; any other must do both.
+    """
+    path = source.path
+    if len(source.text) > MAX_CHARACTERS or not claims(path, source.text):
+        return []
+    start = front.body_start(source.text)
+    body = MappedText.of(source, start)
+    style = style_of(body.text)
+    confidence = _confidence(path, body.text, style != LITERAL_STYLE)
+    if confidence is None:
+        return []
+    name = PurePosixPath(path).name.partition(".")[0]
+    draft = Draft(name, source.place(0, len(source.text)), context, LayoutKind.TEMPLATE)
+    draft.confidence = confidence
+    content = draft.take(read_content(body, context, style))
+    if roles.has_roles(body.text):
+        draft.add(roles.split(content, body))
+    else:
+        draft.speakers.begin("system" if evidence.names_system(path) else "")
+        draft.add(draft.speakers.spoken(segment) for segment in content)
+    return [draft.layout()]
+
+
+def _confidence(path: str, text: str, has_fields: bool) -> Confidence | None:
+    """Return how sure it is that a text is a prompt, None if it is not."""
+    addressed = evidence.is_addressed(text)
+    signs = evidence.documentation_signs(text)
+    if evidence.is_named_prompt(path) or evidence.names_system(path):
+        if has_fields and signs < 8:
+            return Confidence.HIGH if addressed or not signs else Confidence.MEDIUM
+        return Confidence.MEDIUM if addressed and signs < 3 else None
+    return Confidence.LOW if has_fields and addressed and signs == 0 else None
