@@ -19,9 +19,13 @@ _OTHER_DATA = re.compile(
     r"\.pre-commit-[\w-]+|\.gitlab-ci|environment|conda[\w.-]*|meta|Chart|kustomization|deployment[\w.-]*)\.ya?ml|"
     r"[\w.-]+\.(?:schema|tmLanguage|lock|g)\.json)$|(?:^|/)\.(?:github|gitlab|circleci|azure|azure-pipelines|vscode)/(?!prompts/)"
 )
+# First lines of files that other programs read.
+_OTHER_HEAD = re.compile(
+    r"\s*(?:---\s)?(?:\{\s*)?[\"']?(?:interactions|openapi|swagger|asyncapi|apiVersion|site_name|lockfileVersion|nbformat)[\"']?\s*:"
+)
 _TRIGGER = re.compile(
     r"""(?:^|[\s"'{,_-])[\w-]*(?:prompts?|instructions?|messages?|system|persona|preamble|injection_points|template|lc|
-    conversation|contents)["']?\s*[:=]""",
+    conversation|contents|backstory|expected_output)["']?\s*[:=]""",
     re.VERBOSE | re.IGNORECASE,
 )
 
@@ -48,6 +52,6 @@ def _claims_text(path: str, head: str) -> bool:
 
 
 def _claims_data(path: str, head: str) -> bool:
-    if _OTHER_DATA.search(path) or evidence.is_foreign(path):
+    if _OTHER_DATA.search(path) or evidence.is_foreign(path) or _OTHER_HEAD.match(head):
         return False
     return evidence.is_named_prompt(path) or _TRIGGER.search(head) is not None

@@ -34,6 +34,8 @@ def read_content(text: MappedText, context: Context, style: str = "") -> Content
     if style == LITERAL_STYLE:
         whole = Segment(text.place(0, len(text.text)), text.text)
         return Content((whole,) if text.text else ())
+    if style == "braces":
+        return Content(fields.second_stage(text, fields.brace_names(text.text)))
     if style != "jinja":
         return Content(fields.segments(text, style))
     # Imported here: most documents hold no Jinja, and its parser is heavy.

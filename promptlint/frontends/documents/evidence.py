@@ -14,7 +14,24 @@ from promptlint.frontends import fields
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 PROMPT_WORDS = frozenset(
-    {"prompt", "prompts", "instruction", "instructions", "persona", "personas", "preamble", "prompty"}
+    {"prompt", "prompts", "instruction", "instructions", "persona", "personas", "preamble"}
+)
+# Words that may stand behind: `prompt_template`, `prompt_library`, but not `prompt_tokens`.
+_TRAILERS = frozenset(
+    {
+        "template",
+        "templates",
+        "text",
+        "message",
+        "messages",
+        "prefix",
+        "suffix",
+        "library",
+        "lib",
+        "store",
+        "files",
+        "en",
+    }
 )
 _DOC_FOLDERS = frozenset(
     {
@@ -34,15 +51,24 @@ _DOC_FOLDERS = frozenset(
     }
 )
 _FOREIGN_FOLDERS = frozenset(
-    {"node_modules", "site-packages", "i18n", "locales", "locale", "translations", "vendor", "workflows"}
+    {
+        "node_modules",
+        "site-packages",
+        "i18n",
+        "locales",
+        "locale",
+        "translations",
+        "vendor",
+        "workflows",
+        "recordings",
+        "cassettes",
+    }
 )
 _DATA_FOLDERS = frozenset(
     {
         "data",
         "dataset",
         "datasets",
-        "recordings",
-        "cassettes",
         "snapshots",
         "trajs",
         "trajectories",
@@ -109,32 +135,35 @@ def words(name: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=4096)
-def _folder_words(folder: str) -> tuple[frozenset[str], bool, bool, bool]:
-    """Return the words of a folder name, and whether it is one for documentation, foreign, or data."""
-    lowered = folder.lower()
-    return words(folder), lowered in _DOC_FOLDERS, lowered in _FOREIGN_FOLDERS, lowered in _DATA_FOLDERS
+def is_prompt_name(name: str) -> bool:
+    """Tell whether a key or folder is called after prompts: ``judge_prompt``, ``promptTemplates``."""
+    *_, last = [word.lower() for word in _WORD.findall(name)] or [""]
+    return last in PROMPT_WORDS or (
+        (last in _TRAILERS or last.isdigit()) and bool(PROMPT_WORDS & words(name))
+    )
 
 
 def is_named_prompt(path: str) -> bool:
     """Tell whether the file or a folder above it is named after prompts."""
-    return any(PROMPT_WORDS & _folder_words(part)[0] for part in path.removesuffix(".prompt").split("/"))
+    *folders, name = path.split("/")
+    return bool(PROMPT_WORDS & words(name.partition(".")[0])) or any(map(is_prompt_name, folders))
 
 
 def is_documentation(path: str) -> bool:
     """Tell whether a text file belongs to the documentation of a project."""
     *folders, name = path.split("/")
     stem = name.partition(".")[0].lower().replace("-", "_")
-    return stem in _DOC_STEMS or any(_folder_words(folder)[1] for folder in folders)
+    return stem in _DOC_STEMS or any(folder.lower() in _DOC_FOLDERS for folder in folders)
 
 
 def is_foreign(path: str) -> bool:
     """Tell whether a file came from elsewhere, or speaks to people: packages, translations, workflows."""
-    return any(_folder_words(folder)[2] for folder in path.split("/")[:-1])
+    return any(folder.lower() in _FOREIGN_FOLDERS for folder in path.split("/")[:-1])
 
 
 def is_data(path: str) -> bool:
     """Tell whether a file lies in a folder for recorded or measured data."""
-    return any(_folder_words(folder)[3] for folder in path.split("/")[:-1])
+    return any(folder.lower() in _DATA_FOLDERS for folder in path.split("/")[:-1])
 
 
 def names_system(path: str) -> bool:

@@ -20,7 +20,15 @@ _ABOUT = frozenset(
         "version", "author", "authors", "format", "model", "models", "engine", "tags", "license", "output_parser",
         "mode", "stop", "category", "url", "link", "source", "path", "file", "comment", "note", "notes", "docs",
         "placeholder", "icon", "provider", "component_type", "schema", "example", "examples", "default", "expected",
-        "output", "answer", "reference", "created", "created_at", "updated_at", "sample",
+        "output", "answer", "reference", "created", "created_at", "updated_at", "sample", "command", "cmd", "run",
+        "script", "args", "env",
+    }
+)  # fmt: skip
+# What a model gave back, and what stands beside a prompt where it was recorded.
+_ANSWERS = frozenset(
+    {
+        "output", "outputs", "response", "responses", "answer", "answers", "completion", "completions", "choices",
+        "usage", "expected", "label", "target", "chosen", "rejected", "instances", "reward", "score",
     }
 )  # fmt: skip
 _ROLE_WORDS = {
@@ -79,6 +87,8 @@ class _Finder:
 
     def visit_mapping(self, node: DictNode, trail: tuple[str, ...], inside: bool) -> None:
         name = ".".join(trail)
+        if _is_row(node):
+            return
         if langchain.matches(node):
             self.layouts += langchain.read(node, name, self.context)
         elif semantic_kernel.matches(node):
@@ -106,13 +116,13 @@ class _Finder:
             if isinstance(entry.value, MappedText):
                 self.take_text(entry.value, (*trail, entry.name), entry.name, inside, spoken)
             else:
-                self.visit(entry.value, (*trail, entry.name), inside or (spoken and not _is_counted(entry)))
+                self.visit(entry.value, (*trail, entry.name), inside or (spoken and not _is_interface(entry)))
 
     def take_text(
         self, text: MappedText, trail: tuple[str, ...], key: str, inside: bool, spoken: bool = False
     ) -> None:
         """Make a layout of a value if its key, or the place where it stands, and its words agree."""
-        if not (spoken or (inside and key.lower() not in _ABOUT)) or not self.is_prose(text.text, spoken):
+        if not (spoken or (inside and not _is_about(key, text.text))) or not self.is_prose(text.text, spoken):
             return
         draft = self.draft(".".join(trail), text)
         draft.confidence = Confidence.HIGH if spoken or self.is_named else Confidence.MEDIUM
@@ -174,6 +184,19 @@ class _Finder:
         return draft
 
 
+def _is_about(key: str, text: str) -> bool:
+    """Tell whether a key only describes its prompt; a text of several lines with fields does not."""
+    return key.lower() in _ABOUT and not ("\n" in text.strip() and evidence.has_fields(text))
+
+
+def _is_row(node: DictNode) -> bool:
+    """Tell whether a mapping is a row of a data set or a recorded call: what was asked, with the answer."""
+    names = {name.lower() for name in node.names()}
+    return bool(names & _ANSWERS) and any(
+        evidence.is_prompt_name(name) or name in ("messages", "input", "inputs", "question") for name in names
+    )
+
+
 def role_of_key(key: str) -> str:
     """Return the role that a key's words give its text, "" if they give none."""
     found = evidence.words(key)
@@ -185,7 +208,7 @@ def _is_system_message(key: str) -> bool:
     return "system" in found and bool(found & {"message", "template", "text", "content"})
 
 
-def _is_counted(entry: Entry) -> bool:
+def _is_interface(entry: Entry) -> bool:
     """Tell whether a collection under a prompt key describes an API, so that its texts are no prompts."""
     return isinstance(entry.value, DictNode) and _is_schema(entry.value)
 

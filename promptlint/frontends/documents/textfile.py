@@ -49,5 +49,12 @@ def _confidence(path: str, text: str, has_fields: bool) -> Confidence | None:
     if evidence.is_named_prompt(path) or evidence.names_system(path):
         if has_fields and signs < 8:
             return Confidence.HIGH if addressed or not signs else Confidence.MEDIUM
-        return Confidence.MEDIUM if addressed and signs < 3 else None
+        if addressed and signs < 3:
+            return Confidence.MEDIUM
+        return Confidence.LOW if _is_plain_prose(path, text) and not signs else None
     return Confidence.LOW if has_fields and addressed and signs == 0 else None
+
+
+def _is_plain_prose(path: str, text: str) -> bool:
+    """Tell whether a file of a prompts folder just says something, as parts of prompts do."""
+    return evidence.is_prompt_name(path.rpartition("/")[0].rpartition("/")[2]) and len(text.split()) >= 8

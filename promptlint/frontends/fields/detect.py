@@ -15,6 +15,8 @@ _FENCE = re.compile(
 )
 # A fence around nothing but a field delimits a value; it shows no code.
 _FENCED_FIELD = re.compile(r"(`{3}|~{3})\w{0,20}\s{0,9}(\$?\{[^\W\d][\w.]*\}|\$[^\W\d]\w*)\s{0,9}\1")
+# Code that a prompt shows: its braces are filled by whoever runs the example.
+_F_STRING = re.compile(r"\b(?:[fF][rR]?|[rR][fF])(\"[^\"\n]*\"|'[^'\n]*')")
 _INLINE = re.compile(r"`[^`\n]+`")
 _MATH = re.compile(
     r"\\begin\{(\w+\*?)\}.{0,1000}?\\end\{\1\}|\$\$.{1,1000}?\$\$|\\\[.{1,1000}?\\\]", re.DOTALL
@@ -74,13 +76,13 @@ def brace_names(text: str) -> frozenset[str]:
 
 
 def without_code(text: str) -> str:
-    """Return the prose of a Markdown text: no fenced blocks, no inline code, no displayed formulas."""
+    """Return the prose of a text: no fenced blocks, no inline code, no f-strings, no displayed formulas."""
     if "```" in text or "~~~" in text:
         text = _FENCED_FIELD.sub(r" \2 ", text)
     for pattern, sign in ((_FENCE, "```"), (_FENCE, "~~~"), (_INLINE, "`"), (_MATH, "\\"), (_MATH, "$$")):
         if sign in text:
             text = pattern.sub(" ", text)
-    return text
+    return _F_STRING.sub(" ", text) if "{" in text else text
 
 
 def is_format(text: str) -> bool:
