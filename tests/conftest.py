@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -78,7 +77,7 @@ def toy_rules(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(units, "layouts_of", layouts_of)
     monkeypatch.setattr(Judge, "findings", findings)
-    monkeypatch.setattr(Judge, "catalog", SimpleNamespace(rules=_RULES))
+    monkeypatch.setattr(Judge, "rules", {code: (rule.name, rule.default) for code, rule in _RULES.items()})
 
 
 @pytest.fixture

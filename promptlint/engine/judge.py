@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from promptlint.config import Config
 from promptlint.findings import Finding
 from promptlint.layout import Layout
+from promptlint.suppress import UNUSED_CODE, UNUSED_NAME
 
 if TYPE_CHECKING:
     from promptlint.catalog.catalog import Catalog
@@ -33,6 +34,18 @@ class Judge:
         from promptlint.catalog.catalog import Catalog
 
         return Catalog(self._config.catalogs, self._config.scopes)
+
+    @property
+    def rules(self) -> dict[str, tuple[str, bool]]:
+        """Return name and default of every rule that can be found, by code."""
+        from promptlint.checks import CHECKS
+
+        known = {code: (rule.name, rule.default) for code, rule in self.catalog.rules.items()}
+        return {
+            UNUSED_CODE: (UNUSED_NAME, True),
+            **{check.code: (check.name, check.default) for check in CHECKS},
+            **known,
+        }
 
     def profile(self, layout: Layout) -> Profile:
         """Return the cache rules for a prompt: those asked for, else its provider's, else the default."""

@@ -136,8 +136,7 @@ class _Run:
         self._store.load()
         kept = self._store.get(" rules")
         if kept is None:
-            rules = self._judge.catalog.rules
-            kept = {code: [rule.name, rule.default] for code, rule in rules.items()}
+            kept = {code: [name, default] for code, (name, default) in self._judge.rules.items()}
             self._store.put(" rules", kept)
         return {code: (name, default) for code, (name, default) in kept.items()}
 
