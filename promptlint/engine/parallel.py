@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -38,6 +37,8 @@ def check_files(
         for target in targets:
             yield target, check_file(target, world, judge, listing, comment)
         return
+    from concurrent.futures import ProcessPoolExecutor  # 15 ms
+
     with ProcessPoolExecutor(count, initializer=_start, initargs=(config, world.cwd, listing())) as pool:
         yield from zip(targets, pool.map(_check, targets, chunksize=_CHUNK), strict=True)
 

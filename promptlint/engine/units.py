@@ -16,8 +16,6 @@ from promptlint.report import FileError
 from promptlint.source import SourceFile
 from promptlint.suppress import Suppression, parse
 
-HEAD = 4096  # characters of a document that tell whether it holds a prompt
-
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -78,7 +76,7 @@ def layouts_of(source: SourceFile, kind: FileType, context: Context, *, named: b
         return jinja.read(source, context)
     from promptlint.frontends import documents
 
-    if not named and not documents.claims(source.path, source.text[:HEAD]):
+    if not named and not documents.claims(source.path, source.text[: documents.HEAD]):
         return None
     return documents.read(source, context)
 

@@ -8,23 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from promptlint.cli.main import main
-
 Tree = Callable[[dict[str, str]], Path]
 Run = Callable[..., tuple[int, str, str]]
 BAD = "It is {{ now() }}.\nYou are a helpful assistant.\n"
 GOOD = "You are a helpful assistant.\n"
 
 
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], toy_rules: None) -> Run:
-    def call(*args: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as leave:
-            main(list(args))
-        out, err = capsys.readouterr()
-        return int(leave.value.code or 0), out, err
-
-    return call
+pytestmark = pytest.mark.usefixtures("toy_rules")
 
 
 def test_clean_tree(run: Run, tree: Tree) -> None:

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+Tree = Callable[[dict[str, str]], Path]
+Run = Callable[..., tuple[int, str, str]]
+TEMPLATE = "It is {{ now() }}.\n" + "You answer questions about ships and their cargo. " * 20 + "{{ name }}"
+
+
+def test_table_strip_and_prefix(run: Run, tree: Tree) -> None:
+    tree({"a.j2": TEMPLATE})
+    code, out, _ = run("layout", "--isolated", "a.j2")
+    assert code == 0
+    assert "«now()» (clock)" in out
+    lines = out.splitlines()
+    strip = next(line for line in lines if set(line.strip()) <= set("=r?u") and len(line) > 40)
+    assert strip.strip().index("r") < 3  # the clock stands near the front
+    (everyone,) = (line.split() for line in lines if line.startswith("  all requests"))
+    now, then = int(everyone[3]), int(everyone[5])
+    assert now == 0
+    assert then >= 160
+
+
+def test_json_and_sample_values(run: Run, tree: Tree) -> None:
+    tree({"a.j2": TEMPLATE, "v.yaml": "name: " + "Ada Lovelace " * 10})
+    plain = json.loads(run("layout", "--isolated", "a.j2", "--format", "json")[1])[0]
+    filled = json.loads(run("layout", "--isolated", "a.j2", "--format", "json", "--context", "v.yaml")[1])[0]
+    assert plain["segments"][-1]["tokens"] is None
+    assert filled["segments"][-1]["tokens"] > 10
+    assert filled["tokens"] > plain["tokens"]
+
+
+def test_bad_targets(run: Run, tree: Tree) -> None:
+    tree({"a.j2": "x", "v.json": "[1]"})
+    code, _, err = run("layout", "nowhere.j2")
+    assert (code, "nowhere.j2: no such file" in err) == (2, True)
+    code, _, err = run("layout", "a.j2", "--context", "v.json")
+    assert (code, "not a mapping" in err) == (2, True)

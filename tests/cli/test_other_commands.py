@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import tomllib
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from promptlint.cli.watching import changes
+from promptlint.config import Config, load
+from promptlint.engine.judge import Judge
+from promptlint.findings import Edit, Finding, Fix
+from promptlint.layout import Layout
+
+Tree = Callable[[dict[str, str]], Path]
+Run = Callable[..., tuple[int, str, str]]
+BAD = "It is {{ now() }}.\nYou are a helpful assistant.\n"
+
+
+@pytest.mark.parametrize(
+    "command", ["check", "layout", "fix", "diff", "explain", "rules", "init", "completion"]
+)
+def test_every_command_has_help(run: Run, command: str) -> None:
+    code, out, _ = run(command, "--help")
+    assert code == 0
+    assert out.startswith(f"Usage: promptlint {command}")
+
+
+def test_help_lists_the_commands_and_exit_codes(run: Run) -> None:
+    code, out, _ = run("--help")
+    assert code == 0
+    assert "Find what breaks the prefix cache in code and templates." in out
+    assert "Exit codes: 0 clean, 1 findings, 2 usage, 3 nothing to check, 4 internal error." in " ".join(out.split())
+
+
+def test_rules_and_explain(run: Run) -> None:
+    code, out, _ = run("rules", "--format", "json")
+    assert code == 0
+    rules = json.loads(out)
+    for rule in rules[:3]:
+        code, out, _ = run("explain", rule["code"].lower())
+        assert code == 0
+        assert out.startswith(f"{rule['code']} {rule['name']}")
+        assert rule["summary"] in out
+        assert run("explain", rule["name"])[0] == 0
+
+
+def test_explain_suggests(run: Run) -> None:
+    code, _, err = run("explain", "clock-before-stabel")
+    assert code == 2
+    assert "clock-before-stabel: no such rule" in err
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(run: Run, shell: str) -> None:
+    code, out, _ = run("completion", shell)
+    assert code == 0
+    assert "_PROMPTLINT_COMPLETE" in out
+
+
+def test_init_writes_config_and_hook_once(run: Run, tree: Tree) -> None:
+    root = tree({})
+    code, out, _ = run("init")
+    assert code == 0
+    assert "promptlint.toml: written" in out
+    assert load(root / "promptlint.toml") == Config(root=root, source=root / "promptlint.toml")
+    hooks = yaml.safe_load((root / ".pre-commit-config.yaml").read_text())
+    assert hooks["repos"][0]["hooks"][0]["entry"] == "promptlint check --force-exclude"
+    before = {p.name: p.read_text() for p in root.iterdir()}
+    assert run("init")[0] == 0
+    assert {p.name: p.read_text() for p in root.iterdir()} == before
+
+
+def test_init_adds_to_what_is_there(run: Run, tree: Tree) -> None:
+    root = tree(
+        {
+            "pyproject.toml": '[project]\nname = "x"\n',
+            ".pre-commit-config.yaml": "repos:\n- repo: local\n  hooks: []\nci:\n  skip: []\n",
+        }
+    )
+    assert run("init", "--no-hook")[0] == 0
+    assert "promptlint" not in (root / ".pre-commit-config.yaml").read_text()
+    data = tomllib.loads((root / "pyproject.toml").read_text())
+    assert data["project"]["name"] == "x"
+    assert data["tool"]["promptlint"] == {"scopes": {}}
+
+
+def test_init_leaves_hooks_it_does_not_understand(run: Run, tree: Tree) -> None:
+    text = "repos: [{repo: local, hooks: []}]\n"
+    root = tree({".pre-commit-config.yaml": text})
+    code, _, err = run("init")
+    assert code == 2
+    assert "add the hook by hand" in err
+    assert (root / ".pre-commit-config.yaml").read_text() == text
+
+
+def git(root: Path, *arguments: str) -> None:
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
+    subprocess.run(["git", *identity, *arguments], cwd=root, check=True, capture_output=True)
+
+
+@pytest.mark.usefixtures("toy_rules")
+def test_diff_reports_only_what_is_new(run: Run, tree: Tree) -> None:
+    root = tree({"a.j2": BAD, "sub/b.j2": "x"})
+    git(root, "init", "-q")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "one")
+    assert run("diff")[0] == 0
+    tree({"a.j2": "moved\n" + BAD, "sub/c.j2": "Now: {{ now() }}"})
+    code, out, _ = run("diff", "HEAD", "--format", "concise")
+    assert code == 1
+    assert out.startswith("sub/c.j2:1:6: PL101")
+    assert "1 in the baseline" in out
+    assert run("diff", "HEAD", "a.j2")[0] == 0
+    assert run("diff", "HEAD", "sub/c.j2")[0] == 1  # not there before
+    code, _, err = run("diff", "no-such-branch")
+    assert code == 2
+    assert "no-such-branch" in err
+
+
+@pytest.fixture
+def fixable(toy_rules: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the toy rule offer an edit: drop the clock."""
+    inner = Judge.findings
+
+    def findings(self: Judge, layouts: Iterable[Layout]) -> Iterator[Finding]:
+        from dataclasses import replace
+
+        for finding in inner(self, layouts):
+            yield replace(finding, fix=Fix("drop it", (Edit(finding.primary, "today"),), safe=True))
+
+    monkeypatch.setattr(Judge, "findings", findings)
+
+
+@pytest.mark.usefixtures("fixable")
+def test_fix_writes_files_as_they_were(run: Run, tree: Tree) -> None:
+    root = tree({})
+    original = "\ufeffé {{ now() }}\r\n{{ now() }}\r\n".encode()
+    (root / "a.j2").write_bytes(original)
+    code, out, err = run("fix", "--diff")
+    assert code == 1
+    assert out == "--- a/a.j2\n+++ b/a.j2\n@@ -1,2 +1,2 @@\n-é {{ now() }}\n-{{ now() }}\n+é today\n+today\n"
+    assert "2 would be mended in 1 files; 0 remain" in err
+    assert (root / "a.j2").read_bytes() == original
+    code, _, err = run("fix")
+    assert code == 0
+    assert (root / "a.j2").read_bytes() == "\ufeffé today\r\ntoday\r\n".encode()
+    assert sorted(p.name for p in root.iterdir()) == [".promptlint_cache", "a.j2"]
+    assert run("check")[0] == 0
+
+
+def test_watch_yields_after_a_change(tree: Tree) -> None:
+    root = tree({"a.j2": "x"})
+    seen = changes(["."], Config(root=root), pause=0.01)
+    next(seen)
+    (root / "b.j2").write_text("y")
+    next(seen)  # would wait for ever if the new file were not seen
