@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from promptlint.frontends.base import Context
-from promptlint.frontends.documents.claims import HEAD, TEXT_SUFFIXES, claims
+from promptlint.frontends.documents.claims import HEAD, SEMANTIC_KERNEL, TEXT_SUFFIXES, claims
 from promptlint.layout import Layout
 from promptlint.source import SourceFile
 
@@ -31,7 +31,7 @@ def read(source: SourceFile, context: Context) -> list[Layout]:
             return prompty.read(source, context)
         if path.endswith(".prompt"):
             return dotprompt.read(source, context)
-        if path.endswith("/" + semantic_kernel.FILE_NAME):
+        if path.endswith("/" + SEMANTIC_KERNEL):
             return semantic_kernel.read_folder(source, context)
         if path.endswith(TEXT_SUFFIXES):
             return textfile.read(source, context)

@@ -10,10 +10,12 @@ HEAD = 8192  # characters that are worth passing
 TEXT_SUFFIXES = (".md", ".txt", ".markdown")
 DATA_SUFFIXES = (".yaml", ".yml", ".json", ".jsonc", ".toml")
 PROMPT_SUFFIXES = (".prompty", ".prompt")
+SEMANTIC_KERNEL = "skprompt.txt"
+_FIELD_SIGNS = ("{", "$", "<<", "!<", "[[", "%(")
 _OTHER_DATA = re.compile(
     r"(?:^|/)(?:(?:package|package-lock|composer|tsconfig[\w.]*|jsconfig|launchSettings|global|manifest|angular|lerna|"
     r"turbo|biome|deno|renovate|tokenizer|tokenizer_config|special_tokens_map|vocab|generation_config|translation|"
-    r"openapi[\w.-]*|swagger[\w.-]*|cspell|components|settings\.local|launch|tasks|extensions)\.jsonc?|"
+    r"openapi[\w.-]*|swagger[\w.-]*|cspell|components|settings\.local|launch|extensions)\.jsonc?|"
     r"(?:pyproject|Cargo|poetry|uv|Pipfile|netlify|rustfmt|taplo|ruff)\.(?:toml|lock)|"
     r"(?:pnpm-lock|docker-compose[\w.-]*|compose[\w.-]*|mkdocs[\w.-]*|openapi[\w.-]*|codecov|dependabot|action|"
     r"\.pre-commit-[\w-]+|\.gitlab-ci|environment|conda[\w.-]*|meta|Chart|kustomization|deployment[\w.-]*)\.ya?ml|"
@@ -46,9 +48,9 @@ def claims(path: str, head: str) -> bool:
 def _claims_text(path: str, head: str) -> bool:
     if evidence.is_documentation(path) or evidence.is_foreign(path):
         return False
-    if evidence.is_named_prompt(path) or evidence.names_system(path):
+    if evidence.is_named_prompt(path) or evidence.names_system(path) or path.endswith("/" + SEMANTIC_KERNEL):
         return True
-    return ("{" in head or "$" in head or "<<" in head) and evidence.names_a_role(head)
+    return any(sign in head for sign in _FIELD_SIGNS) and evidence.names_a_role(head)
 
 
 def _claims_data(path: str, head: str) -> bool:

@@ -6,7 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from promptlint.frontends.base import Context
-from promptlint.frontends.documents import evidence, langchain, messages, requests, roles, semantic_kernel
+from promptlint.frontends.documents import (
+    crewai,
+    evidence,
+    langchain,
+    messages,
+    requests,
+    roles,
+    semantic_kernel,
+)
 from promptlint.frontends.documents.content import read_content
 from promptlint.frontends.documents.draft import Draft
 from promptlint.frontends.documents.nodes import DictNode, Entry, ListNode, Node, place_of
@@ -89,7 +97,9 @@ class _Finder:
         name = ".".join(trail)
         if _is_row(node):
             return
-        if langchain.matches(node):
+        if crewai.matches(node):
+            self.layouts.append(crewai.read(node, name, self.context))
+        elif langchain.matches(node):
             self.layouts += langchain.read(node, name, self.context)
         elif semantic_kernel.matches(node):
             self.layouts += semantic_kernel.read_function(node, name, self.context)
@@ -110,9 +120,9 @@ class _Finder:
         for entry in node.distinct():
             if entry.name in paired:
                 continue
-            spoken = bool(evidence.PROMPT_WORDS & evidence.words(entry.name)) or _is_system_message(
-                entry.name
-            )
+            if entry.name.lower() in _ANSWERS:
+                continue
+            spoken = evidence.is_prompt_name(entry.name) or _is_system_message(entry.name)
             if isinstance(entry.value, MappedText):
                 self.take_text(entry.value, (*trail, entry.name), entry.name, inside, spoken)
             else:
@@ -126,13 +136,12 @@ class _Finder:
             return
         draft = self.draft(".".join(trail), text)
         draft.confidence = Confidence.HIGH if spoken or self.is_named else Confidence.MEDIUM
-        role = role_of_key(key)
-        content = draft.take(read_content(text, self.context))
-        if roles.has_roles(text.text):
-            draft.add(roles.split(content, text))
+        if (chat := messages.embedded(text)) is not None:
+            messages.add(draft, chat)
+        elif roles.has_roles(text.text):
+            draft.add(roles.split(draft.take(read_content(text, self.context)), text))
         else:
-            draft.speakers.begin(role)
-            draft.add(draft.speakers.spoken(segment) for segment in content)
+            draft.message(role_of_key(key), text)
         self.layouts.append(draft.layout())
 
     def is_prose(self, text: str, spoken: bool) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from promptlint.frontends.documents.draft import Draft
+from promptlint.frontends.documents.embedded import load_json
 from promptlint.frontends.documents.marks import is_bare_mark, mark_of
 from promptlint.frontends.documents.nodes import DictNode, ListNode, Node, place_of, plain
 from promptlint.frontends.mapped import MappedText
@@ -58,6 +59,12 @@ def is_message_list(node: Node | None) -> bool:
         or (isinstance(item, DictNode) and bool(role_of(item)))
         for item in node.items
     )
+
+
+def embedded(text: MappedText) -> ListNode | None:
+    """Return the message list that a text holds as JSON, None if it holds none."""
+    node = load_json(text)
+    return node if isinstance(node, ListNode) and is_message_list(node) else None
 
 
 def add(draft: Draft, node: Node | None, style: str = "") -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from promptlint.frontends.base import Context
-from promptlint.frontends.documents.content import read_content
+from promptlint.frontends.documents import messages
 from promptlint.frontends.documents.draft import Draft
 from promptlint.frontends.documents.nodes import DictNode, ListNode, Node, place_of
 from promptlint.frontends.documents.requests import provider_of_model
@@ -53,8 +53,11 @@ def read(node: DictNode, context: Context) -> list[Layout]:
         name = item.text("label", "id", "display") if isinstance(item, DictNode) else ""
         draft = Draft(name or f"prompts[{index}]", place_of(text), context)
         draft.model, draft.provider = model, provider_of_model(model)
-        content = draft.take(read_content(text, context))
-        draft.add(_filled(segment, constants) for segment in content)
+        if (chat := messages.embedded(text)) is not None:
+            messages.add(draft, chat)
+        else:
+            draft.say(text)
+        draft.segments = [_filled(segment, constants) for segment in draft.segments]
         layouts.append(draft.layout())
     return layouts
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from promptlint.frontends.base import Context
 from promptlint.frontends.documents import messages, tools
-from promptlint.frontends.documents.draft import Draft, parameter
+from promptlint.frontends.documents.draft import Draft, parameter, parameters
 from promptlint.frontends.documents.marks import mark_of
 from promptlint.frontends.documents.nodes import DictNode, ListNode, Node, place_of, strings
 from promptlint.frontends.mapped import MappedText
@@ -38,7 +38,16 @@ _SIGNS = frozenset(
 )
 # Read as segments, so that they are no parameters.
 _SECTIONS = frozenset(
-    {*_CONVERSATIONS, "system", "instructions", "systemInstruction", "system_instruction", "tools"}
+    {
+        *_CONVERSATIONS,
+        "system",
+        "instructions",
+        "systemInstruction",
+        "system_instruction",
+        "tools",
+        "functions",
+        "toolConfig",
+    }
 )
 # Said about the request, not to the model, and no part of any cache key.
 _UNRELATED = frozenset(
@@ -106,6 +115,7 @@ def _add_tools(draft: Draft, node: DictNode) -> None:
     configuration = node.get("toolConfig")
     if isinstance(configuration, DictNode):
         tools.add(draft, configuration.get("tools"))
+        draft.parameters += [p for p in parameters(configuration) if p.name != "tools"]
 
 
 def provider_of(node: DictNode) -> str:

@@ -14,7 +14,6 @@ from promptlint.layout import Layout, LayoutKind
 from promptlint.source import SourceFile
 
 _STYLES = {"semantic-kernel": "mustache", "handlebars": "mustache", "jinja2": "jinja", "liquid": "jinja"}
-FILE_NAME = "skprompt.txt"
 
 
 def matches(node: Node) -> bool:

@@ -25,6 +25,7 @@ _BRACED = re.compile(r"(?<![\w\\^_}\]$%#{])\{([^\W\d]\w*(?:\.[^\W\d]\w*|\[\w+\])
 _MUSTACHE = re.compile(
     r"(?<![\\${])\{\{\{?~?\s{0,9}(?:[#^/>&]\s{0,9})?[@$]?[^\W\d][\w.\-/]*(?:\s[^{}]{0,120})?~?\}\}"
 )
+_LATEX = re.compile(r"\\[A-Za-z]{1,20}\{\{\w{0,40}\}\}")
 _DOLLAR_BRACED = re.compile(r"(?<![\\$\w])\$\{([A-Za-z_]\w*)\}")
 _DOLLAR = re.compile(r"(?<![\\$\w(])\$([a-z][a-z0-9_]{2,})\b(?![$(=\\])")
 _PERCENT = re.compile(r"(?<!%)%\(([A-Za-z_]\w*)\)[sdrf]\b")
@@ -46,7 +47,7 @@ def detect(text: str) -> str | None:
     Ask the Jinja frontend first: a bare ``{{ name }}`` is called ``mustache`` here.
     """
     text = text[:_MAX_LOOKED_AT]
-    if "{{" in text and _MUSTACHE.search(text) and not _is_escaped_format(text):
+    if "{{" in text and _MUSTACHE.search(_LATEX.sub(" ", text)):
         return "mustache"
     prose = without_code(text)
     if "{" in prose and _BRACED.search(prose):
@@ -100,11 +101,6 @@ def is_format(text: str) -> bool:
         else:
             return False
     return True
-
-
-def _is_escaped_format(text: str) -> bool:
-    """Tell a ``str.format`` text with doubled braces, ``{{name}}`` shown as is, from Mustache."""
-    return bool(_BRACED.search(without_code(text))) and is_format(text)
 
 
 def _has_dollar(prose: str) -> bool:
