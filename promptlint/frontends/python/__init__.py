@@ -1,1 +1,9 @@
-"""Python: what a program assembles into prompts, followed across modules."""
+"""Python: what a program assembles into prompts, followed across modules.
+
+Files are parsed when needed and evaluated symbolically: text as pieces with places, holes with the
+reason why they change. See `machine` for how, and docs/architecture.md for the picture.
+"""
+
+from promptlint.frontends.python.analyze import Unit, analyze
+
+__all__ = ["Unit", "analyze"]

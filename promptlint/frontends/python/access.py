@@ -1,0 +1,348 @@
+"""Names, attributes, subscripts, and the elements of collections."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Sequence
+from dataclasses import replace
+
+from promptlint.frontends.python import files, objects
+from promptlint.frontends.python.machine import Frame, Machine, passed, unknown_like
+from promptlint.frontends.python.values import (
+    Bound,
+    Choice,
+    ClassV,
+    Const,
+    DictV,
+    Ext,
+    FuncV,
+    Item,
+    ListV,
+    ModuleV,
+    Obj,
+    Str,
+    Super,
+    Template,
+    Unknown,
+    Value,
+    map_causes,
+    worst,
+)
+from promptlint.layout import Cause, Confidence, Kind, Scope
+from promptlint.source import Place
+
+_BUILTINS = frozenset(dir(builtins))
+_DATE_PARTS = {"date": Scope.DAY, "day": Scope.DAY, "month": Scope.DAY, "weekday": Scope.DAY, "isoweekday": Scope.DAY}
+
+
+def visible(frame: Frame) -> dict[str, Value]:
+    """Return the names that a function defined here closes over."""
+    return frame.names if frame.outer is None else {**frame.outer, **frame.names}
+
+
+def name(m: Machine, identifier: str, node: ast.expr, frame: Frame) -> Value:
+    """Look a name up: local, enclosing, module, builtin."""
+    own = frame.names.get(identifier)
+    if own is not None and identifier not in frame.exports and not isinstance(own, objects.Deferred):
+        return own
+    if frame.outer is not None and identifier in frame.outer:
+        return frame.outer[identifier]
+    found = objects.module_name(m, frame.module, identifier)
+    if found is not None:
+        return found
+    if identifier == "__file__":
+        return files.here()
+    if identifier in _BUILTINS:
+        return Ext(f"builtins.{identifier}")
+    return Unknown(frame.module.place(node), name=identifier, path=identifier)
+
+
+def attribute(m: Machine, value: Value, attr: str, node: ast.expr, frame: Frame) -> Value:
+    """Return ``value.attr``."""
+    if isinstance(value, Obj):
+        return objects.attribute(m, value, attr, node, frame)
+    if isinstance(value, Super):
+        return objects.super_attribute(m, value, attr, node, frame)
+    if isinstance(value, ModuleV):
+        found = objects.module_name(m, value.module, attr)
+        if found is not None:
+            return found
+        path = m.project.resolve(attr, value.module.path, 1)
+        module = m.project.load(path) if path else None
+        if module is not None:
+            return ModuleV(module)
+        return Unknown(frame.module.place(node), name=attr, path=attr)
+    if isinstance(value, ClassV):
+        found = value.find(attr)
+        if isinstance(found, FuncV) and "classmethod" in found.decorators:
+            return Bound(found, value)
+        if found is not None:
+            return found
+        return Unknown(frame.module.place(node), name=attr, path=f"{value.name}.{attr}")
+    if isinstance(value, Ext):
+        return external(m, Ext(f"{value.path}.{attr}"), node, frame)
+    if isinstance(value, Choice):
+        values = tuple(attribute(m, v, attr, node, frame) for v in value.values[:4])
+        return values[0] if all(v is values[0] for v in values) else Choice(value.guard, values)
+    if isinstance(value, Unknown):
+        cause = value.cause
+        if cause is not None and cause.kind is Kind.CLOCK:
+            if attr == "year":
+                cause = None
+            elif attr in _DATE_PARTS:
+                cause = replace(cause, scope=_wider(cause.scope, _DATE_PARTS[attr]))
+        path = f"{value.path}.{attr}" if value.path else f"{value.name or '?'}.{attr}"
+        named = f"{value.name}.{attr}" if value.name else attr
+        return Unknown(frame.module.place(node), name=named, path=path, cause=cause, loop=value.loop)
+    if isinstance(value, (Str, ListV, DictV, Template, FuncV, Bound, Const)):
+        if isinstance(value, FuncV) and attr == "__doc__":
+            body = value.node.body
+            if isinstance(body, list) and body and isinstance(body[0], ast.Expr):
+                return m.evaluate(body[0].value, frame)
+        return Bound(Ext(f"method.{attr}"), value)
+    return Unknown(frame.module.place(node), name=attr, path=attr)
+
+
+def external(m: Machine, value: Ext, node: ast.AST, frame: Frame) -> Value:
+    """Return an outside name; some are volatile without being called (``sys.argv``, ``os.environ``)."""
+    found = m.catalog.value(value.path)
+    if found is None:
+        return value
+    return Unknown(
+        frame.module.place(node),
+        name=value.path,
+        path=value.path,
+        cause=Cause(found.kind, found.scope, value.path, found.confidence, frame.module.place(node), variant=found.variant),
+    )
+
+
+def _wider(scope: Scope, other: Scope) -> Scope:
+    return scope if scope.rank < other.rank else other
+
+
+def subscript(m: Machine, value: Value, node: ast.Subscript, frame: Frame) -> Value:
+    """Return ``value[key]``; cuts of a history are told to the recorder."""
+    place = frame.module.place(node)
+    if isinstance(node.slice, ast.Slice):
+        if isinstance(value, ListV):
+            return m.recorder.mark_cut(m, value, _sliced(m, value, node.slice, frame), node, frame)
+        if isinstance(value, Str):
+            if value.plain() is not None and value.literal_length() < 200:
+                return value
+            return Unknown(place, name="", cause=value.cause, text=frame.module.text(node))
+        if isinstance(value, Unknown):
+            return m.recorder.mark_cut(m, value, unknown_like(value, cause=value.cause, place=place), node, frame)
+        return Unknown(place, cause=value.cause)
+    key = m.evaluate(node.slice, frame)
+    constant = plain(key)
+    if isinstance(value, DictV):
+        if constant is not None and (found := value.get(constant)) is not None:
+            return found
+        if constant is None and value.entries and not value.rest:
+            return _any_of(m, [i.value for i in value.entries.values()], node, key, frame)
+        return Unknown(place, name=str(constant or ""), path=f"?.{constant}", cause=worst(*(r.cause for r in value.rest)))
+    if isinstance(value, ListV):
+        if isinstance(constant, int) and value.known() and -len(value.items) <= constant < len(value.items):
+            return value.items[constant].value
+        if len(value.items) == 1:
+            return value.items[0].value
+        if isinstance(constant, int) and value.items and not value.items[-1 if constant < 0 else 0].spread:
+            return value.items[-1 if constant < 0 else 0].value
+        return Unknown(place, name=value.name, cause=value.cause)
+    if isinstance(value, Choice):
+        return Choice(value.guard, tuple(subscript(m, v, node, frame) for v in value.values[:4]))
+    if isinstance(value, Unknown):
+        label = str(constant) if constant is not None else (key.name if isinstance(key, Unknown) else "")
+        base = value.name
+        named = f"{base}.{label}" if base and label and isinstance(constant, str) else label if isinstance(constant, str) else base
+        return Unknown(place, name=named, path=f"{value.path}[]", cause=worst(value.cause, key.cause), loop=value.loop)
+    if isinstance(value, Ext):
+        found = m.catalog.value(value.path)
+        cause = None
+        if found is not None:
+            cause = Cause(found.kind, found.scope, value.path, found.confidence, place, variant=found.variant)
+        return Unknown(place, name=str(constant or value.path), path=f"{value.path}[]", cause=cause)
+    if isinstance(value, ClassV):
+        return value
+    return Unknown(place, cause=value.cause)
+
+
+def _any_of(m: Machine, values: list[Value], node: ast.expr, key: Value, frame: Frame) -> Value:
+    """Return the value under a key that is not known: any of a few texts."""
+    if 1 <= len(values) <= 8 and all(isinstance(v, (Str, Template, FuncV, ClassV)) for v in values):
+        from promptlint.layout import Guard
+
+        guard = Guard("if", frame.module.text(node), frame.module.place(node), cause=key.cause, name=getattr(key, "name", ""))
+        return values[0] if len(values) == 1 else Choice(guard, tuple(values))
+    return Unknown(frame.module.place(node), name=getattr(key, "name", ""), cause=worst(*(v.cause for v in values), key.cause))
+
+
+def _sliced(m: Machine, value: ListV, part: ast.Slice, frame: Frame) -> ListV:
+    bounds = [plain(m.evaluate(b, frame)) if b is not None else None for b in (part.lower, part.upper)]
+    fixed = all(b is None or isinstance(b, int) for b in bounds) and not (
+        (part.lower is not None and bounds[0] is None) or (part.upper is not None and bounds[1] is None)
+    )
+    items = value.items
+    if fixed and value.known():
+        items = items[slice(*bounds)]  # type: ignore[arg-type]
+    out = ListV(list(items), value.kind, value.order, value.depth)
+    out.name, out.owner = value.name, value.owner
+    return out
+
+
+def plain(value: Value) -> object:
+    """Return a constant key or number, or None."""
+    if isinstance(value, Str):
+        return value.plain()
+    if isinstance(value, Const):
+        return value.value
+    return None
+
+
+def items(m: Machine, value: Value, node: ast.expr, frame: Frame) -> list[Item]:
+    """Return what ``*value`` contributes to a list."""
+    if isinstance(value, ListV):
+        if value.order is not None:
+            return [Item(Unknown(frame.module.place(node), name=value.name, cause=value.order), spread=True)]
+        return list(value.items)
+    if isinstance(value, DictV):
+        return [Item(Str(()) if k is None else Const(k)) for k in value.entries]
+    if isinstance(value, Choice):
+        return [Item(value, spread=True)]
+    return [Item(unknown_like(value, cause=value.cause) if isinstance(value, Unknown) else value, spread=True)]
+
+
+def elements(value: Value) -> list[Value] | None:
+    """Return the elements of a collection that is wholly known, for unrolling a loop."""
+    if isinstance(value, ListV) and value.known() and value.order is None:
+        return [i.value for i in value.items]
+    return None
+
+
+def element(m: Machine, value: Value, node: ast.expr, frame: Frame) -> Value:
+    """Return a value that stands for any element."""
+    place = frame.module.place(node)
+    if isinstance(value, ListV):
+        if len(value.items) == 1:
+            return value.items[0].value
+        return Unknown(place, name=value.name, cause=worst(*(i.value.cause for i in value.items[:20])))
+    if isinstance(value, Unknown):
+        base = value.name or value.path
+        cause = value.cause
+        if cause is not None and cause.kind is Kind.UNORDERED:
+            cause = None
+        return Unknown(place, name=f"{base}[]" if base else "", path=f"{value.path}[]", cause=cause, loop=value.loop)
+    if isinstance(value, Choice):
+        for option in value.values:
+            if isinstance(option, ListV) and option.items:
+                return element(m, option, node, frame)
+    return Unknown(place, cause=None)
+
+
+def order_of(value: Value) -> Cause | None:
+    """Return why iterating a value gives no fixed order, if it does not."""
+    if isinstance(value, ListV):
+        return value.order
+    cause = value.cause
+    return cause if cause is not None and cause.kind is Kind.UNORDERED else None
+
+
+def unordered(m: Machine, found: Sequence[Item], node: ast.AST, frame: Frame, what: str = "") -> ListV:
+    """Return a set: its elements, and the fact that their order follows the hash seed of the process."""
+    place = frame.module.place(node)
+    cause = Cause(
+        Kind.UNORDERED, Scope.PROCESS, what or frame.module.text(node, 40), Confidence.HIGH, place, variant="set"
+    )
+    return ListV(list(found), "set", cause, len(m.guards))
+
+
+def store(m: Machine, out: DictV, key: Value, value: Value, node: ast.AST, frame: Frame) -> None:
+    """Put an entry into a mapping."""
+    constant = plain(key)
+    guards = m.since(out.depth)
+    if constant is None or not isinstance(constant, (str, int, bool, float)):
+        out.rest.append(value)
+        return
+    old = out.entries.get(constant)
+    if old is not None and guards and old.value is not value:
+        value = Choice(guards[-1], (value, old.value))
+        guards = old.guards
+    out.entries[constant] = Item(value, guards)
+
+
+def update(out: DictV, value: Value) -> None:
+    """Merge another mapping in."""
+    if isinstance(value, DictV):
+        out.entries.update(value.entries)
+        out.rest.extend(value.rest)
+    else:
+        out.rest.append(value)
+
+
+def copy_dict(value: DictV, depth: int) -> DictV:
+    """Return a shallow copy."""
+    out = DictV(depth, value.place)
+    out.entries = dict(value.entries)
+    out.rest = list(value.rest)
+    return out
+
+
+def formatted(m: Machine, value: Value, spec: str) -> Value:
+    """Return ``format(value, spec)``: a date format decides how often a clock's text changes."""
+    if isinstance(value, Unknown) and value.cause is not None and value.cause.kind is Kind.CLOCK and "%" in spec:
+        return unknown_like(value, cause=clock(m, value.cause, spec), multiline=False)
+    return value
+
+
+def clock(m: Machine, cause: Cause, form: str) -> Cause | None:
+    """Return a clock's cause as seen through a ``strftime`` format."""
+    scope = m.catalog.clock_scope(form)
+    if scope is Scope.RELEASE:
+        return None
+    return replace(cause, scope=_wider(cause.scope, scope))
+
+
+def arithmetic(op: ast.operator, left: Const, right: Const) -> Value:
+    """Return the result of a small calculation."""
+    a, b = left.value, right.value
+    if isinstance(a, (int, float)) and isinstance(b, (int, float)) and abs(a) < 1e12 and abs(b) < 1e12:
+        try:
+            if isinstance(op, ast.Add):
+                return Const(a + b)
+            if isinstance(op, ast.Sub):
+                return Const(a - b)
+            if isinstance(op, ast.Mult):
+                return Const(a * b)
+            if isinstance(op, ast.FloorDiv):
+                return Const(a // b)
+            if isinstance(op, ast.Div):
+                return Const(a / b)
+        except ArithmeticError:
+            pass
+    return Unknown(None, multiline=False)
+
+
+def frozen(value: Value, scope: Scope, place: Place, note: str) -> Value:
+    """Return a value that was computed once and kept: its clock does not tick within ``scope``."""
+
+    def slow(cause: Cause) -> Cause:
+        if cause.scope.rank <= scope.rank or cause.kind in (Kind.REQUEST_INPUT, Kind.RETRIEVED):
+            return cause
+        return replace(cause, scope=scope)
+
+    if isinstance(value, Str) and value.cause is not None:
+        return passed(Str(map_causes(value.parts, slow)), place, note)
+    if isinstance(value, Unknown) and value.cause is not None:
+        return passed(unknown_like(value, cause=slow(value.cause)), place, note)
+    if isinstance(value, Template) and value.parts:
+        return replace(value, parts=map_causes(value.parts, slow))
+    if isinstance(value, ListV):
+        if value.order is not None:
+            value.order = slow(value.order)
+        for item in value.items:
+            item.value = frozen(item.value, scope, place, note)
+    if isinstance(value, DictV):
+        for key, item in value.entries.items():
+            value.entries[key] = Item(frozen(item.value, scope, place, note), item.guards)
+    return value

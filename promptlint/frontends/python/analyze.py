@@ -1,0 +1,130 @@
+"""The whole program: which files are entered, in which order, and what each gives."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from promptlint.catalog import Catalog
+from promptlint.frontends.base import Context
+from promptlint.frontends.python import objects
+from promptlint.frontends.python.expressions import evaluate
+from promptlint.frontends.python.functions import enter
+from promptlint.frontends.python.history import settle
+from promptlint.frontends.python.machine import Machine
+from promptlint.frontends.python.modules import TRIGGER, Module, Project
+from promptlint.frontends.python.record import Recorder
+from promptlint.frontends.python.statements import execute
+from promptlint.frontends.python.values import ClassV, FuncV
+from promptlint.layout import Layout, LayoutKind, Observation
+from promptlint.source import Place, Span
+
+_ENTRY = re.compile(
+    r"prompt|[\"']role[\"']|Message\(|messages|instruction|completion|generate|\.invoke\(|\.chat|description|template|history|system", re.I
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What one file gives, and every file that was read for it."""
+
+    path: str
+    layouts: tuple[Layout, ...]
+    dependencies: tuple[str, ...]
+
+
+def analyze(
+    files: Sequence[str],
+    context: Context,
+    catalog: Catalog,
+    *,
+    root: Path | None = None,
+    skip: Container[str] = (),
+    jobs: int = 1,
+    only: str = "",
+) -> Iterator[Unit]:
+    """Yield the layouts of each file that has to do with prompts, in the order of ``files``.
+
+    ``files`` names every Python file of the project; those in ``skip`` are read only when another
+    leads there. ``only`` limits the entries to one function (``layout module:function``).
+    """
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), 6000))
+    project = Project(files, context)
+    recorder = Recorder()
+    machine = Machine(project, catalog, recorder)
+    machine.evaluate = lambda node, frame: evaluate(machine, node, frame)
+    machine.execute = lambda body, frame: execute(machine, body, frame)
+    for path in files:
+        if path in skip:
+            continue
+        source = context.load(path)
+        if source is None or not TRIGGER.search(source.text):
+            continue
+        module = project.load(path)
+        if module is None:
+            continue
+        layouts: list[Layout] = []
+        reads = {path}
+        if module.tree is None:
+            layouts.append(_unreadable(module))
+        else:
+            machine.forget()
+            with recorder.into(layouts), project.reading(reads):
+                _enter_all(machine, module, only)
+            layouts[:0] = module.layouts
+        yield Unit(path, tuple(map(settle, layouts)), tuple(sorted(project.closure(reads))))
+
+
+def _unreadable(module: Module) -> Layout:
+    line, why = module.error or (1, "")
+    starts = module.source.line_starts
+    start = starts[min(line, len(starts)) - 1]
+    place = Place(module.path, Span(start, start + len(module.source.line_text(min(line, len(starts))))))
+    seen = Observation("parse-error", place, why)
+    return Layout(module.path, place, (), LayoutKind.PROMPT, complete=False, gaps=(why,), observations=(seen,))
+
+
+def _enter_all(m: Machine, module: Module, only: str) -> None:
+    """Run a module's body, then each of its functions that may build a prompt, as entries."""
+    objects.run_module(m, module)
+    for value in list(module.names.values()):
+        if isinstance(value, FuncV) and value.module is module:
+            _enter_function(m, module, value, None, only)
+        elif isinstance(value, ClassV) and value.module is module:
+            _enter_class(m, module, value, only)
+
+
+def _enter_function(m: Machine, module: Module, func: FuncV, cls: ClassV | None, only: str) -> None:
+    if isinstance(func.node, ast.Lambda) or (only and func.name != only):
+        return
+    if not _ENTRY.search(_source(func)):
+        return
+    receiver = None
+    if cls is not None and "staticmethod" not in func.decorators:
+        receiver = cls if "classmethod" in func.decorators else objects.symbolic(m, cls)
+    enter(m, func, receiver)
+
+
+def _enter_class(m: Machine, module: Module, cls: ClassV, only: str) -> None:
+    for value in list(cls.namespace.values()):
+        if isinstance(value, FuncV) and value.cls is cls:
+            _enter_function(m, module, value, cls, only)
+        elif isinstance(value, ClassV) and value.module is module:
+            _enter_class(m, module, value, only)
+    own = set(cls.namespace)
+    for base in list(cls.mro())[1:]:
+        for name, value in base.namespace.items():
+            # An inherited method builds another prompt when what it calls was overridden here.
+            if isinstance(value, FuncV) and name not in own and not name.startswith("__"):
+                names = {n.attr for n in ast.walk(value.node) if isinstance(n, ast.Attribute)}
+                if names & own:
+                    _enter_function(m, module, value, cls, only)
+
+
+def _source(func: FuncV) -> str:
+    span = func.module.place(func.node).span
+    return func.module.source.text[span.start : span.end]

@@ -1,0 +1,226 @@
+"""Calls: who is called, with what, and what comes back."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from promptlint.frontends.python import access, functions, library, methods, objects, text
+from promptlint.frontends.python.machine import Frame, Machine, passed
+from promptlint.frontends.python.values import (
+    Bound,
+    Choice,
+    ClassV,
+    Const,
+    DictV,
+    Ext,
+    FuncV,
+    Hole,
+    Item,
+    ListV,
+    Obj,
+    Part,
+    Str,
+    Super,
+    Template,
+    Unknown,
+    Value,
+    worst,
+)
+from promptlint.layout import Cause, Scope
+from promptlint.source import Place
+
+
+@dataclass(slots=True)
+class Arguments:
+    """Evaluated arguments of a call."""
+
+    args: list[Value] = field(default_factory=list)
+    keywords: dict[str, Value] = field(default_factory=dict)
+    rest: Value | None = None  # ``**`` of something unknown
+    nodes: dict[str | int, ast.expr] = field(default_factory=dict)
+
+    def get(self, *names: str | int) -> Value | None:
+        """Return the first argument given under one of these keywords or positions."""
+        for name in names:
+            if isinstance(name, int):
+                if name < len(self.args):
+                    return self.args[name]
+            elif name in self.keywords:
+                return self.keywords[name]
+        return None
+
+    @property
+    def cause(self) -> Cause | None:
+        """Return the worst cause among the arguments."""
+        return worst(
+            *(a.cause for a in self.args),
+            *(k.cause for k in self.keywords.values()),
+            self.rest.cause if self.rest else None,
+        )
+
+
+def call(m: Machine, node: ast.Call, frame: Frame) -> Value:
+    """Evaluate a call."""
+    if isinstance(node.func, ast.Name) and node.func.id == "super" and frame.receiver is not None:
+        return Super(frame.receiver, frame.cls)
+    callee = m.evaluate(node.func, frame)
+    given = arguments(m, node, frame)
+    value = apply(m, callee, given, node, frame)
+    m.recorder.call(m, callee, given, value, node, frame)
+    return value
+
+
+def arguments(m: Machine, node: ast.Call, frame: Frame) -> Arguments:
+    """Evaluate the arguments of a call."""
+    out = Arguments()
+    for arg in node.args:
+        if isinstance(arg, ast.Starred):
+            value = m.evaluate(arg.value, frame)
+            known = access.elements(value)
+            if known is not None:
+                out.args.extend(known)
+            else:
+                out.args.append(access.element(m, value, arg.value, frame))
+            continue
+        out.nodes[len(out.args)] = arg
+        out.args.append(m.evaluate(arg, frame))
+    for keyword in node.keywords:
+        value = m.evaluate(keyword.value, frame)
+        if keyword.arg is not None:
+            out.keywords[keyword.arg] = value
+            out.nodes[keyword.arg] = keyword.value
+        elif isinstance(value, DictV):
+            for key, item in value.entries.items():
+                if isinstance(key, str):
+                    out.keywords.setdefault(key, item.value)
+            if value.rest:
+                out.rest = Unknown(frame.module.place(keyword.value), cause=worst(*(r.cause for r in value.rest)))
+        else:
+            out.rest = value
+    return out
+
+
+def apply(m: Machine, callee: Value, given: Arguments, node: ast.Call, frame: Frame) -> Value:
+    """Return the result of calling a value."""
+    if isinstance(callee, Bound):
+        if isinstance(callee.func, Ext) and callee.receiver is not None:
+            return methods.method(m, callee.receiver, callee.func.path.removeprefix("method."), given, node, frame)
+        args = [*callee.args, *given.args]
+        keywords = {**callee.keywords, **given.keywords}
+        if isinstance(callee.func, FuncV):
+            if callee.receiver is not None:
+                args = [callee.receiver, *args]
+            return functions.invoke(m, callee.func, args, keywords, node, frame, given.rest)
+        return apply(m, callee.func, Arguments(args, keywords, given.rest, given.nodes), node, frame)
+    if isinstance(callee, FuncV):
+        return functions.invoke(m, callee, given.args, given.keywords, node, frame, given.rest)
+    if isinstance(callee, ClassV):
+        return instantiate(m, callee, given, node, frame)
+    if isinstance(callee, Ext):
+        return library.call(m, callee.path, given, node, frame)
+    if isinstance(callee, Obj) and callee.cls is not None and isinstance(callee.cls.find("__call__"), FuncV):
+        method = access.attribute(m, callee, "__call__", node.func, frame)
+        return apply(m, method, given, node, frame)
+    if isinstance(callee, Choice):
+        values = [apply(m, v, given, node, frame) for v in callee.values[:3]]
+        return values[0] if len(values) == 1 else Choice(callee.guard, tuple(values))
+    if isinstance(callee, Unknown):
+        return library.unknown_call(m, callee, given, node, frame)
+    return Unknown(frame.module.place(node), cause=given.cause)
+
+
+def instantiate(m: Machine, cls: ClassV, given: Arguments, node: ast.Call, frame: Frame) -> Value:
+    """Return an instance; a constructor of the project is run, a data class takes its fields."""
+    place = frame.module.place(node)
+    obj = Obj(cls, name=cls.name, place=place)
+    init = cls.find("__init__")
+    if isinstance(init, FuncV):
+        functions.invoke(m, init, [obj, *given.args], given.keywords, node, frame, given.rest)
+        return obj
+    if objects.is_data(cls) or given.keywords or any(objects.fields(cls)):
+        names = objects.fields(cls)
+        for name, value in zip(names, given.args, strict=False):
+            obj.attrs[name] = value
+        obj.attrs.update({k: passed(v, place, f"passed as {k}") for k, v in given.keywords.items()})
+        for name in names:
+            if name not in obj.attrs:
+                default = _default(m, cls, name, node, frame)
+                if default is not None:
+                    obj.attrs[name] = default
+        post = cls.find("__post_init__")
+        if isinstance(post, FuncV):
+            functions.invoke(m, post, [obj], {}, node, frame)
+    return obj
+
+
+def _default(m: Machine, cls: ClassV, name: str, node: ast.Call, frame: Frame) -> Value | None:
+    """Return a field's default; a factory runs once for each object."""
+    for one in cls.mro():
+        for statement in one.node.body:
+            if (
+                isinstance(statement, ast.AnnAssign)
+                and isinstance(statement.target, ast.Name)
+                and statement.target.id == name
+                and statement.value is not None
+            ):
+                value = statement.value
+                inner = Frame(one.module, dict(one.namespace), None, one, frozen=True)
+                if isinstance(value, ast.Call):
+                    for keyword in value.keywords:
+                        if keyword.arg in ("default_factory", "factory"):
+                            made = apply(m, m.evaluate(keyword.value, inner), Arguments(), value, inner)
+                            return access.frozen(made, Scope.SESSION, one.module.place(value), f"default of {name}")
+                        if keyword.arg == "default":
+                            return m.evaluate(keyword.value, inner)
+                    if value.args and objects.is_data(cls):
+                        return m.evaluate(value.args[0], inner)
+                    if any(k.arg for k in value.keywords):
+                        return None
+                return one.namespace.get(name)
+    return None
+
+
+def percent(m: Machine, left: Str, right: Value, place: Place) -> Value:
+    """Return ``text % values``."""
+    parts = text.with_fields(left.parts, "percent")
+    if isinstance(right, DictV):
+        return Str(text.fill(parts, text.keys_of(right), None, False))
+    values = access.elements(right) if isinstance(right, ListV) and right.kind == "tuple" else [right]
+    if values is None:
+        values = []
+    out: list[Part] = []
+    index = 0
+    for part in parts:
+        if hasattr(part, "segment") and part.segment.text is None:
+            if index < len(values):
+                out.extend(text.parts_of(values[index], part.segment.place, part.segment.origin.expression))
+            else:
+                out.append(Hole(part.segment.place, part.segment.origin.expression))
+            index += 1
+        else:
+            out.append(part)
+    return Str(tuple(out))
+
+
+def entries(value: DictV, place: Place) -> ListV:
+    """Return ``mapping.items()`` as pairs."""
+    pairs = [
+        Item(ListV([Item(_key(k, place)), Item(i.value)], "tuple"), i.guards) for k, i in value.entries.items()
+    ]
+    for rest in value.rest:
+        pair = ListV([Item(Unknown(place, name="key")), Item(Unknown(place, cause=rest.cause))], "tuple")
+        pairs.append(Item(pair, spread=True))
+    return ListV(pairs)
+
+
+def _key(key: object, place: Place) -> Value:
+    from promptlint.frontends.python.machine import fixed
+    from promptlint.frontends.python.values import Lit
+
+    if isinstance(key, str):
+        return Str((Lit(key, fixed(place, key), whole=True),))
+    return Const(key)
+
+
+__all__ = ["Arguments", "Template", "apply", "call", "entries", "instantiate", "percent"]

@@ -1,0 +1,278 @@
+"""Values to segments: what stands in a prompt, in the order in which it is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from promptlint.frontends.python import text
+from promptlint.frontends.python.engines import role_of
+from promptlint.frontends.python.machine import fixed
+from promptlint.frontends.python.methods import filled_messages
+from promptlint.frontends.python.values import (
+    Alt,
+    Choice,
+    Const,
+    DictV,
+    Hole,
+    Item,
+    ListV,
+    Lit,
+    Loop,
+    Mark,
+    Obj,
+    Part,
+    Seg,
+    Str,
+    Template,
+    Unknown,
+    Value,
+)
+from promptlint.layout import (
+    LITERAL,
+    Breakpoint,
+    Cause,
+    Confidence,
+    Guard,
+    Kind,
+    Origin,
+    OriginKind,
+    Scope,
+    Section,
+    Segment,
+)
+from promptlint.source import Place
+
+MARKERS = ("cache_control", "cachePoint", "cache_point", "prompt_cache_breakpoint")
+MAX_SEGMENTS = 4000
+_TEXT_KEYS = ("text", "content", "input_text")
+
+
+@dataclass(slots=True)
+class Emitter:
+    """Collects segments; ``loops`` are the loops that run around the call to the model."""
+
+    loops: frozenset[int] = frozenset()
+    active: tuple[Guard, ...] = ()
+    segments: list[Segment] = field(default_factory=list)
+    section: Section = Section.MESSAGES
+    role: str = ""
+    message: int = 0
+
+    def parts(self, parts: Iterable[Part], guards: tuple[Guard, ...] = ()) -> None:
+        """Append text."""
+        for part in parts:
+            if len(self.segments) > MAX_SEGMENTS:
+                return
+            if isinstance(part, Lit):
+                if part.text:
+                    self._add(Segment(part.place(), part.text, LITERAL, scope=Scope.RELEASE, guards=guards))
+            elif isinstance(part, Hole):
+                self._add(self._hole(part, guards))
+            elif isinstance(part, Seg):
+                own = part.segment
+                self._add(replace(own, guards=guards + own.guards))
+            elif isinstance(part, Alt):
+                for index, branch in enumerate(part.branches):
+                    if branch:
+                        guard = replace(part.guard, branch=index)
+                        self.parts(branch, guards if self._around(part.guard) else (*guards, guard))
+            elif isinstance(part, Loop):
+                self.parts(part.parts, guards if self._around(part.guard) else (*guards, part.guard))
+            elif self.segments:
+                self.segments[-1] = replace(self.segments[-1], breakpoint=part.breakpoint)
+
+    def _around(self, guard: Guard) -> bool:
+        """Tell whether the call itself stands under a condition: then it tells nothing about the text."""
+        return any(g.place == guard.place for g in self.active)
+
+    def _hole(self, part: Hole, guards: tuple[Guard, ...]) -> Segment:
+        cause = part.cause
+        if part.loop and part.loop in self.loops and cause is None:
+            cause = Cause(Kind.COUNTER, Scope.REQUEST, part.expression, Confidence.HIGH, part.place)
+        kind = OriginKind.CALL if part.call else OriginKind.VARIABLE
+        # A number that is counted within the text is no counter of requests.
+        name = "" if part.loop and cause is None else part.name
+        origin = Origin(kind, part.expression, name)
+        return Segment(part.place, None, origin, scope=cause.scope if cause else Scope.UNKNOWN, cause=cause, guards=guards)
+
+    def _add(self, segment: Segment) -> None:
+        self.segments.append(replace(segment, section=self.section, role=self.role, message=self.message))
+
+    def value(self, value: Value, place: Place, guards: tuple[Guard, ...] = ()) -> None:
+        """Append a value as text: message contents and content blocks are looked into."""
+        if isinstance(value, ListV):
+            if value.order is not None:
+                self.parts((Hole(place, value.name or value.order.what, value.name, value.order),), guards)
+                return
+            for item in value.items:
+                self._block(item.value, place, guards + item.guards)
+        elif isinstance(value, DictV):
+            self._block(value, place, guards)
+        elif isinstance(value, Choice):
+            for index, option in enumerate(value.values):
+                self.value(option, place, (*guards, replace(value.guard, branch=index)))
+        elif isinstance(value, Template):
+            self.parts(text.fill(value.parts, value.fields, None, False), guards)
+        elif isinstance(value, Obj) and value.kind == "message":
+            self.value(value.attrs.get("content", Unknown(place)), place, guards)
+        elif isinstance(value, Str):
+            self.parts(value.parts, guards)
+        elif isinstance(value, Const) and value.value is None:
+            return
+        else:
+            self.parts(text.parts_of(value, place, getattr(value, "name", "")), guards)
+
+    def _block(self, value: Value, place: Place, guards: tuple[Guard, ...]) -> None:
+        """Append a content block: its text, and the mark on it."""
+        if not isinstance(value, DictV):
+            self.value(value, place, guards)
+            return
+        for key in _TEXT_KEYS:
+            if (found := value.get(key)) is not None:
+                self.value(found, place, guards)
+        if not any(value.get(k) is not None for k in _TEXT_KEYS):
+            self.parts(serialised(value, place, skip=MARKERS), guards)
+        self.mark(value)
+
+    def mark(self, value: DictV) -> None:
+        """Put the cache mark of a block, if it has one, on what was appended last."""
+        for key in MARKERS:
+            found = value.get(key)
+            if found is None or (isinstance(found, Const) and found.value is None) or not self.segments:
+                continue
+            ttl = found.get("ttl") if isinstance(found, DictV) else None
+            plain = ttl.plain() if isinstance(ttl, Str) else None
+            where = value.place or self.segments[-1].place
+            if isinstance(found, DictV) and found.place is not None and found.place.path == where.path:
+                where = found.place
+            self.segments[-1] = replace(self.segments[-1], breakpoint=Breakpoint(where, key, plain or ""))
+
+    def messages(self, value: Value, place: Place, guards: tuple[Guard, ...] = ()) -> None:
+        """Append a message list."""
+        items = value.items if isinstance(value, ListV) else [Item(value, spread=True)]
+        if isinstance(value, Template) and value.kind == "messages":
+            items = [Item(v) for v in filled_messages(value)]
+        elif isinstance(value, (Str, Template)):
+            self.role, self.message = "user", self.message + 1
+            self.value(value, place, guards)
+            return
+        for item in items:
+            self._message(item, place, guards + item.guards)
+
+    def _message(self, item: Item, place: Place, guards: tuple[Guard, ...]) -> None:
+        value = item.value
+        self.message += 1
+        if isinstance(value, DictV):
+            role = value.get("role")
+            plain = role.plain() if isinstance(role, Str) else None
+            self.role = role_of(plain or "")
+            self.section = Section.SYSTEM if self.role == "system" and self.message == 1 else Section.MESSAGES
+            content = value.get("content")
+            if content is None:
+                content = value.get("parts")
+            where = value.place or place
+            if content is not None:
+                self.value(content, where, guards)
+                self.mark(value)
+            else:
+                self.parts((Hole(where, "message", self.role),), guards)
+        elif isinstance(value, Obj) and value.kind in ("message", "placeholder"):
+            self._message_object(value, place, guards)
+        elif isinstance(value, Obj) and value.attrs.get("content") is not None:
+            role = value.attrs.get("role")
+            plain = role.plain() if isinstance(role, Str) else None
+            self.role = role_of(plain or "")
+            self.section = Section.SYSTEM if self.role == "system" and self.message == 1 else Section.MESSAGES
+            self.value(value.attrs["content"], value.place or place, guards)
+        elif isinstance(value, Choice):
+            for index, option in enumerate(value.values):
+                self.message -= 1
+                self._message(Item(option, spread=item.spread), place, (*guards, replace(value.guard, branch=index)))
+        elif isinstance(value, ListV):
+            self.message -= 1
+            self.messages(value, place, guards)
+        else:
+            self.section, self.role = Section.MESSAGES, ""
+            name = getattr(value, "name", "") or "messages"
+            where = (value.place if isinstance(value, Unknown) else None) or place
+            self.parts((Hole(where, name, name if item.spread else f"{name}[]", value.cause),), guards)
+
+    def _message_object(self, value: Obj, place: Place, guards: tuple[Guard, ...]) -> None:
+        where = value.place or place
+        if value.kind == "placeholder":
+            self.section, self.role = Section.MESSAGES, ""
+            self.parts((Hole(where, value.name, value.name),), guards)
+            return
+        self.role = value.name or "user"
+        self.section = Section.SYSTEM if self.role == "system" and self.message == 1 else Section.MESSAGES
+        self.value(value.attrs.get("content", Unknown(where)), where, guards)
+
+    def system(self, value: Value, place: Place) -> None:
+        """Append a system text or list of system blocks."""
+        self.section, self.role, self.message = Section.SYSTEM, "system", 0
+        self.value(value, place)
+        self.section = Section.MESSAGES
+
+    def tools(self, value: Value, place: Place) -> None:
+        """Append tool definitions."""
+        self.section, self.role = Section.TOOLS, ""
+        items: Sequence[Item] = value.items if isinstance(value, ListV) else [Item(value, spread=True)]
+        order = value.order if isinstance(value, ListV) else value.cause
+        if order is not None and order.kind is Kind.UNORDERED:
+            self.parts((Hole(place, order.what, "tools", order),))
+            items = ()
+        for index, item in enumerate(items):
+            self.message = index
+            if isinstance(item.value, DictV):
+                self.parts(serialised(item.value, place, skip=MARKERS), item.guards)
+                self.mark(item.value)
+            else:
+                # The list of tools is the same text in every request unless something says otherwise.
+                self.parts((Hole(place, "tools", "", item.value.cause),), item.guards)
+        self.section, self.message = Section.MESSAGES, 0
+
+
+def serialised(value: Value, place: Place, skip: Sequence[str] = (), depth: int = 0) -> tuple[Part, ...]:
+    """Return a mapping or list roughly as JSON: its keys and texts in order."""
+    if depth > 8:
+        return (Hole(place, "…"),)
+    out: list[Part] = []
+    if isinstance(value, DictV):
+        for key, item in value.entries.items():
+            if key in skip:
+                continue
+            label = f'"{key}": '
+            inner = serialised(item.value, value.place or place, skip, depth + 1)
+            where = _first_place(inner) or value.place or place
+            lead = Lit(label, fixed(replace_end(where), label), whole=True)
+            out.extend(text.wrap_guards((lead, *inner), item.guards) if item.guards else (lead, *inner))
+        for rest in value.rest:
+            out.append(Hole(value.place or place, "…", getattr(rest, "name", ""), rest.cause))
+        return tuple(out)
+    if isinstance(value, ListV):
+        if value.order is not None:
+            return (Hole(place, value.name or value.order.what, value.name, value.order),)
+        for item in value.items:
+            out.extend(serialised(item.value, place, skip, depth + 1))
+        return tuple(out)
+    return text.parts_of(value, place, getattr(value, "name", ""))
+
+
+def replace_end(place: Place) -> Place:
+    """Return the empty place at the start of a place."""
+    return Place(place.path, replace(place.span, end=place.span.start))
+
+
+def _first_place(parts: Sequence[Part]) -> Place | None:
+    for part in text.flat(parts):
+        if isinstance(part, Lit):
+            return part.place()
+        if isinstance(part, Hole):
+            return part.place
+        if isinstance(part, Seg):
+            return part.segment.place
+    return None
+
+
+__all__ = ["MARKERS", "Emitter", "Mark", "serialised"]

@@ -1,0 +1,454 @@
+"""Expressions to values."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from promptlint.frontends.mapped import MappedText
+from promptlint.frontends.python import access, calls, files, text
+from promptlint.frontends.python.machine import Frame, Machine, literal
+from promptlint.frontends.python.strings import Field, scan
+from promptlint.frontends.python.values import (
+    NONE,
+    Choice,
+    Const,
+    DictV,
+    Ext,
+    FuncV,
+    Item,
+    ListV,
+    Lit,
+    Mark,
+    Obj,
+    Part,
+    Str,
+    Template,
+    TextSource,
+    Unknown,
+    Value,
+    worst,
+)
+from promptlint.layout import Cause, Confidence, Guard, Kind, Scope
+
+MAX_UNROLL = 16
+_PLAIN_CALLS = frozenset(
+    ("len", "isinstance", "any", "all", "bool", "str", "enumerate", "reversed", "sorted", "list", "zip", "range", "set", "tuple", "iter")
+)
+
+
+def evaluate(m: Machine, node: ast.expr, frame: Frame) -> Value:
+    """Return the value of an expression; never raises for what the program does."""
+    if m.spend():
+        return Unknown(frame.module.place(node))
+    handler = _HANDLERS.get(type(node))
+    if handler is None:
+        return Unknown(frame.module.place(node))
+    return handler(m, node, frame)
+
+
+def _constant(m: Machine, node: ast.Constant, frame: Frame) -> Value:
+    if not isinstance(node.value, str):
+        return NONE if node.value is None else Const(node.value)
+    return Str((_lit(frame, node, node.value),)) if node.value else Str(())
+
+
+def _lit(frame: Frame, node: ast.AST, value: str) -> Lit:
+    module = frame.module
+
+    def make() -> MappedText:
+        place = module.place(node)
+        pieces = scan(module.path, module.source.text, place.span.start, place.span.end)
+        if len(pieces) == 1 and isinstance(pieces[0], MappedText) and pieces[0].text == value:
+            return pieces[0]
+        return MappedText(module.path, value, ((0, place.span.start),), place.span.end)
+
+    return Lit(value, TextSource(module.path, make))
+
+
+def _joined(m: Machine, node: ast.JoinedStr, frame: Frame) -> Value:
+    module = frame.module
+    pieces = module.pieces.get(id(node))
+    if pieces is None:
+        span = module.place(node).span
+        pieces = module.pieces[id(node)] = scan(module.path, module.source.text, span.start, span.end)
+    parts: list[Part] = []
+    for piece in pieces:
+        parts.extend(_piece(m, piece, frame))
+    return Str(tuple(parts))
+
+
+def _piece(m: Machine, piece: MappedText | Field, frame: Frame) -> tuple[Part, ...]:
+    if isinstance(piece, MappedText):
+        return (Lit(piece.text, TextSource(piece.path, lambda: piece)),)
+    place = frame.module.source.place(*piece.outer)
+    written = " ".join(frame.module.source.text[piece.start : piece.end].split())
+    inner = frame.module.expression(piece)
+    if inner is None:
+        return text.parts_of(Unknown(place, name=written), place, written)
+    value = m.evaluate(inner, frame)
+    if piece.spec:
+        value = access.formatted(m, value, "".join(p.text for p in piece.spec if isinstance(p, MappedText)))
+    if piece.conversion == "r" and isinstance(value, Str):
+        quote = Lit("'", TextSource(place.path, lambda: MappedText(place.path, "'", ((0, place.span.start),), place.span.end)), whole=True)
+        return (quote, *text.parts_of(value, place, written), quote)
+    return text.parts_of(value, place, written[:80])
+
+
+def _name(m: Machine, node: ast.Name, frame: Frame) -> Value:
+    return access.name(m, node.id, node, frame)
+
+
+def _attribute(m: Machine, node: ast.Attribute, frame: Frame) -> Value:
+    return access.attribute(m, m.evaluate(node.value, frame), node.attr, node, frame)
+
+
+def _subscript(m: Machine, node: ast.Subscript, frame: Frame) -> Value:
+    return access.subscript(m, m.evaluate(node.value, frame), node, frame)
+
+
+def _binary(m: Machine, node: ast.BinOp, frame: Frame) -> Value:
+    left, right = m.evaluate(node.left, frame), m.evaluate(node.right, frame)
+    place = frame.module.place(node)
+    if isinstance(node.op, ast.Add):
+        if isinstance(left, Str) or isinstance(right, Str):
+            if isinstance(left, (ListV, DictV)) or isinstance(right, (ListV, DictV)):
+                return left if isinstance(left, ListV) else right
+            return Str(text.parts_of(left, frame.module.place(node.left), frame.module.text(node.left))
+                       + text.parts_of(right, frame.module.place(node.right), frame.module.text(node.right)))
+        if isinstance(left, ListV) or isinstance(right, ListV):
+            items = [*access.items(m, left, node.left, frame), *access.items(m, right, node.right, frame)]
+            order = worst(left.order if isinstance(left, ListV) else None, right.order if isinstance(right, ListV) else None)
+            return ListV(items, order=order, depth=len(m.guards))
+    if isinstance(node.op, ast.Div) and (path := files.joined(m, left, right)) is not None:
+        return path
+    if isinstance(node.op, ast.Mod) and isinstance(left, Str):
+        return calls.percent(m, left, right, place)
+    if isinstance(node.op, ast.BitOr):
+        for value in (left, right):
+            if isinstance(value, Template):
+                return value
+        if isinstance(left, ListV) and left.kind == "set":
+            return left
+        if isinstance(left, DictV) and isinstance(right, DictV):
+            merged = access.copy_dict(left, len(m.guards))
+            access.update(merged, right)
+            return merged
+    if isinstance(node.op, (ast.BitAnd, ast.Sub, ast.BitXor, ast.BitOr)) and _is_set(left, right):
+        return access.unordered(m, [], node, frame)
+    if isinstance(node.op, ast.Mult) and isinstance(left, Str):
+        return left
+    if isinstance(left, Const) and isinstance(right, Const):
+        return access.arithmetic(node.op, left, right)
+    return Unknown(place, name=frame.module.text(node, 40), cause=worst(left.cause, right.cause), multiline=False)
+
+
+def _is_set(*values: Value) -> bool:
+    return any(isinstance(v, ListV) and v.kind == "set" for v in values)
+
+
+def guard_of(m: Machine, test: ast.expr, value: Value, frame: Frame, branch: int = 0, kind: str = "if") -> Guard:
+    """Return the guard that a condition makes."""
+    cause = value.cause
+    return Guard(
+        kind,
+        frame.module.text(test),
+        frame.module.place(test),
+        branch,
+        cause.scope if cause else Scope.UNKNOWN,
+        cause,
+        name_in(test),
+    )
+
+
+def name_in(node: ast.expr) -> str:
+    """Return the first dotted name of a condition: what decides it."""
+    known: str | None = getattr(node, "_name_in", None)
+    if known is None:
+        known = node._name_in = _name_in(node)  # type: ignore[attr-defined]
+    return known
+
+
+def _name_in(node: ast.expr) -> str:
+    for child in ast.walk(node):
+        if isinstance(child, ast.Attribute | ast.Name):
+            dotted = dotted_name(child)
+            if dotted and dotted not in _PLAIN_CALLS:
+                return dotted
+    return ""
+
+
+def dotted_name(node: ast.expr) -> str:
+    """Return ``a.b.c`` for such an expression, else an empty text."""
+    names = []
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    if isinstance(node, ast.Name):
+        return ".".join([node.id, *reversed(names)])
+    return ""
+
+
+def truth(value: Value) -> bool | None:
+    """Tell whether a value is certainly true or false."""
+    if isinstance(value, Const):
+        return bool(value.value)
+    if isinstance(value, Str) and not value.parts:
+        return False
+    if isinstance(value, (FuncV, Obj)):
+        return True
+    return None
+
+
+def _ifexp(m: Machine, node: ast.IfExp, frame: Frame) -> Value:
+    test = m.evaluate(node.test, frame)
+    known = truth(test)
+    if known is not None:
+        return m.evaluate(node.body if known else node.orelse, frame)
+    guard = guard_of(m, node.test, test, frame)
+    with m.under(guard):
+        body = m.evaluate(node.body, frame)
+    orelse = m.evaluate(node.orelse, frame)
+    return choose(guard, body, orelse, frame.module.place(node))
+
+
+def choose(guard: Guard, first: Value, second: Value, place: object) -> Value:
+    """Return one of two values, as text with branches where both are text."""
+    if first is second:
+        return first
+    if isinstance(first, Str) and isinstance(second, Str):
+        from promptlint.frontends.python.machine import join_parts
+
+        return Str(join_parts(guard, [first.parts, second.parts]))
+    return Choice(guard, (first, second))
+
+
+def _boolop(m: Machine, node: ast.BoolOp, frame: Frame) -> Value:
+    values = [m.evaluate(v, frame) for v in node.values]
+    if isinstance(node.op, ast.Or):
+        kept: list[tuple[ast.expr, Value]] = []
+        for expr, value in zip(node.values, values, strict=True):
+            known = truth(value)
+            if known is False:
+                continue
+            kept.append((expr, value))
+            if known:
+                break
+        if not kept:
+            return values[-1]
+        out = kept[-1][1]
+        for expr, value in reversed(kept[:-1]):
+            out = choose(guard_of(m, expr, value, frame), value, out, None)
+        return out
+    known = [truth(v) for v in values]
+    if False in known:
+        return values[known.index(False)]
+    return Unknown(frame.module.place(node), name=name_in(node), cause=worst(*(v.cause for v in values)))
+
+
+def _compare(m: Machine, node: ast.Compare, frame: Frame) -> Value:
+    left = m.evaluate(node.left, frame)
+    others = [m.evaluate(c, frame) for c in node.comparators]
+    if isinstance(left, Const) and left.value is None and isinstance(node.ops[0], ast.Is) and isinstance(others[0], Const):
+        return Const(others[0].value is None)
+    if isinstance(node.ops[0], (ast.In, ast.NotIn)):
+        # Membership does not read the order of a collection, nor the text of a value.
+        return Unknown(frame.module.place(node), name=name_in(node.left), cause=left.cause, multiline=False)
+    cause = worst(left.cause, *(o.cause for o in others))
+    if cause is not None and cause.kind is Kind.UNORDERED:
+        cause = None
+    return Unknown(frame.module.place(node), name=name_in(node), cause=cause, multiline=False)
+
+
+def _unary(m: Machine, node: ast.UnaryOp, frame: Frame) -> Value:
+    value = m.evaluate(node.operand, frame)
+    if isinstance(node.op, ast.Not):
+        known = truth(value)
+        if known is not None:
+            return Const(not known)
+        return Unknown(frame.module.place(node), name=name_in(node.operand), cause=value.cause, multiline=False)
+    if isinstance(value, Const) and isinstance(node.op, ast.USub) and isinstance(value.value, (int, float)):
+        return Const(-value.value)
+    return value
+
+
+def _sequence(m: Machine, node: ast.List | ast.Tuple, frame: Frame) -> Value:
+    items: list[Item] = []
+    for element in node.elts:
+        if isinstance(element, ast.Starred):
+            items.extend(access.items(m, m.evaluate(element.value, frame), element.value, frame))
+        else:
+            items.append(Item(m.evaluate(element, frame)))
+    return ListV(items, "tuple" if isinstance(node, ast.Tuple) else "list", depth=len(m.guards))
+
+
+def _set(m: Machine, node: ast.Set, frame: Frame) -> Value:
+    items = [Item(m.evaluate(e.value if isinstance(e, ast.Starred) else e, frame)) for e in node.elts]
+    if len(items) == 1 and not isinstance(node.elts[0], ast.Starred):
+        return ListV(items, "set", depth=len(m.guards))
+    return access.unordered(m, items, node, frame)
+
+
+def _dict(m: Machine, node: ast.Dict, frame: Frame) -> Value:
+    out = DictV(len(m.guards), frame.module.place(node))
+    for key, value in zip(node.keys, node.values, strict=True):
+        item = m.evaluate(value, frame)
+        if key is None:
+            access.update(out, item)
+            continue
+        access.store(m, out, m.evaluate(key, frame), item, key, frame)
+    m.recorder.mapping(m, out, node, frame)
+    return out
+
+
+def _comprehension(m: Machine, node: ast.ListComp | ast.GeneratorExp | ast.SetComp, frame: Frame) -> Value:
+    depth = len(m.guards)
+    out: list[Item] = []
+    order = _over(m, node.generators, 0, frame, lambda: out.append(Item(m.evaluate(node.elt, frame), m.since(depth))))
+    if isinstance(node, ast.SetComp):
+        return access.unordered(m, out, node, frame)
+    result = ListV(out, order=order, depth=depth)
+    m.recorder.comprehension(m, result, node, frame)
+    return result
+
+
+def _dictcomp(m: Machine, node: ast.DictComp, frame: Frame) -> Value:
+    depth = len(m.guards)
+    out = DictV(depth, frame.module.place(node))
+    _over(
+        m,
+        node.generators,
+        0,
+        frame,
+        lambda: access.store(m, out, m.evaluate(node.key, frame), m.evaluate(node.value, frame), node.key, frame),
+    )
+    return out
+
+
+def _over(m: Machine, generators: list[ast.comprehension], index: int, frame: Frame, body: Callable[[], object]) -> Cause | None:
+    """Run a comprehension's body for each element, and return why its order is not fixed."""
+    if index == len(generators):
+        body()
+        return None
+    generator = generators[index]
+    iterable = m.evaluate(generator.iter, frame)
+    targets = {n.id for n in ast.walk(generator.target) if isinstance(n, ast.Name)}
+    saved = {name: frame.names.get(name) for name in targets}
+    order = access.order_of(iterable)
+    known = access.elements(iterable)
+    if known is not None and len(known) <= MAX_UNROLL:
+        inner = None
+        for item in known:
+            bind_target(m, generator.target, item, frame)
+            inner = worst(inner, _filtered(m, generators, index, frame, body))
+    else:
+        guard = Guard(
+            "for",
+            frame.module.text(generator.iter),
+            frame.module.place(generator.iter),
+            name=name_in(generator.iter),
+        )
+        with m.under(guard):
+            bind_target(m, generator.target, access.element(m, iterable, generator.iter, frame), frame)
+            inner = _filtered(m, generators, index, frame, body)
+    for name, old in saved.items():
+        if old is None:
+            frame.names.pop(name, None)
+        else:
+            frame.names[name] = old
+    return worst(order, inner)
+
+
+def _filtered(m: Machine, generators: list[ast.comprehension], index: int, frame: Frame, body: Callable[[], object]) -> Cause | None:
+    tests = generators[index].ifs
+    pushed = 0
+    for test in tests:
+        value = m.evaluate(test, frame)
+        known = truth(value)
+        if known is False:
+            for _ in range(pushed):
+                m.guards.pop()
+            return None
+        if known is None:
+            m.guards.append(guard_of(m, test, value, frame))
+            pushed += 1
+    try:
+        return _over(m, generators, index + 1, frame, body)
+    finally:
+        for _ in range(pushed):
+            m.guards.pop()
+
+
+def bind_target(m: Machine, target: ast.expr, value: Value, frame: Frame) -> None:
+    """Assign to a loop or assignment target."""
+    from promptlint.frontends.python.statements import assign
+
+    assign(m, target, value, frame)
+
+
+def _lambda(m: Machine, node: ast.Lambda, frame: Frame) -> Value:
+    return FuncV(node, frame.module, closure=access.visible(frame))
+
+
+def _await(m: Machine, node: ast.Await, frame: Frame) -> Value:
+    return m.evaluate(node.value, frame)
+
+
+def _named(m: Machine, node: ast.NamedExpr, frame: Frame) -> Value:
+    value = m.evaluate(node.value, frame)
+    frame.names[node.target.id] = value
+    return value
+
+
+def _starred(m: Machine, node: ast.Starred, frame: Frame) -> Value:
+    return m.evaluate(node.value, frame)
+
+
+def _yield(m: Machine, node: ast.Yield, frame: Frame) -> Value:
+    value = m.evaluate(node.value, frame) if node.value else NONE
+    if frame.yields is not None:
+        frame.yields.append(Item(value, m.since(frame.depth)))
+    return Unknown(frame.module.place(node))
+
+
+def _yield_from(m: Machine, node: ast.YieldFrom, frame: Frame) -> Value:
+    value = m.evaluate(node.value, frame)
+    if frame.yields is not None:
+        frame.yields.extend(access.items(m, value, node.value, frame))
+    return Unknown(frame.module.place(node))
+
+
+def _slice(m: Machine, node: ast.Slice, frame: Frame) -> Value:
+    return Unknown(frame.module.place(node))
+
+
+_HANDLERS: dict[type[ast.expr], Callable[..., Value]] = {
+    ast.Constant: _constant,
+    ast.JoinedStr: _joined,
+    ast.Name: _name,
+    ast.Attribute: _attribute,
+    ast.Subscript: _subscript,
+    ast.Call: calls.call,
+    ast.BinOp: _binary,
+    ast.IfExp: _ifexp,
+    ast.BoolOp: _boolop,
+    ast.Compare: _compare,
+    ast.UnaryOp: _unary,
+    ast.List: _sequence,
+    ast.Tuple: _sequence,
+    ast.Set: _set,
+    ast.Dict: _dict,
+    ast.ListComp: _comprehension,
+    ast.GeneratorExp: _comprehension,
+    ast.SetComp: _comprehension,
+    ast.DictComp: _dictcomp,
+    ast.Lambda: _lambda,
+    ast.Await: _await,
+    ast.NamedExpr: _named,
+    ast.Starred: _starred,
+    ast.Yield: _yield,
+    ast.YieldFrom: _yield_from,
+    ast.Slice: _slice,
+}
+
+__all__ = ["Confidence", "Mark", "evaluate", "guard_of", "literal", "name_in", "truth"]

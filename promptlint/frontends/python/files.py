@@ -1,0 +1,213 @@
+"""Text and data that a program loads from files of the project."""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from promptlint.frontends.documents import tree
+from promptlint.frontends.mapped import MappedText
+from promptlint.frontends.python import access
+from promptlint.frontends.python.machine import Frame, Machine, fixed
+from promptlint.frontends.python.values import (
+    Const,
+    DictV,
+    Item,
+    ListV,
+    Lit,
+    Obj,
+    Seg,
+    Str,
+    TextSource,
+    Unknown,
+    Value,
+)
+from promptlint.layout import LITERAL, Segment
+
+if TYPE_CHECKING:
+    from promptlint.frontends.python.calls import Arguments
+
+_HERE = "<here>"
+
+
+def path_of(value: Value | None) -> str | None:
+    """Return a path as text: ``<here>/x`` is beside the module's file."""
+    if isinstance(value, Obj) and value.kind == "path":
+        return value.name
+    if isinstance(value, Str):
+        return value.plain()
+    return None
+
+
+def path_value(path: str) -> Obj:
+    """Return a path object."""
+    return Obj(kind="path", name=path)
+
+
+def text_of_file(m: Machine, path: str | None, frame: Frame) -> Str | None:
+    """Return the text of a file of the project; None where it is not found."""
+    found = find(m, path, frame)
+    source = m.project.context.load(found) if found else None
+    if source is None or found is None:
+        return None
+    m.project.reads.add(found)
+    mapped = MappedText.of(source)
+    return Str((Lit(source.text, TextSource(found, lambda: mapped)),)) if source.text else Str(())
+
+
+def find(m: Machine, path: str | None, frame: Frame) -> str | None:
+    """Return the project file that a path in code means."""
+    if not path:
+        return None
+    if path.startswith(_HERE):
+        base = posixpath.dirname(frame.module.path)
+        return m.project.file(posixpath.normpath(posixpath.join(base, path[len(_HERE) :].lstrip("/"))), "")
+    return m.project.file(path, frame.module.path)
+
+
+def read(m: Machine, value: Value, node: ast.Call, frame: Frame) -> Value:
+    """Return what ``open(...).read()`` or ``Path(...).read_text()`` gives."""
+    found = text_of_file(m, path_of(value), frame)
+    if found is not None:
+        return found
+    return Unknown(frame.module.place(node), name="", path="read()", cause=value.cause, text=frame.module.text(node))
+
+
+def attribute(m: Machine, obj: Obj, attr: str) -> Value | None:
+    """Return an attribute of a path object."""
+    if attr == "parent":
+        parent = posixpath.dirname(obj.name)
+        return path_value(parent or ".")
+    if attr in ("name", "stem", "suffix"):
+        return Unknown(None, name=attr)
+    return None
+
+
+def method(m: Machine, obj: Obj, name: str, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    """Return the result of a method of a path or file object."""
+    if name in ("read_text", "read", "read_bytes", "readlines"):
+        return read(m, obj, node, frame)
+    if name in ("joinpath", "with_name", "with_suffix"):
+        other = path_of(given.args[0]) if given.args else None
+        if other is None:
+            return Unknown(frame.module.place(node), name="path")
+        if name == "with_suffix":
+            return path_value(posixpath.splitext(obj.name)[0] + other)
+        base = obj.name if name == "joinpath" else posixpath.dirname(obj.name)
+        return path_value(posixpath.join(base, *(p for p in map(path_of, given.args) if p)))
+    if name in ("resolve", "absolute", "expanduser", "open", "__enter__", "as_posix", "decode"):
+        return obj
+    return None
+
+
+def joined(m: Machine, left: Value, right: Value) -> Obj | None:
+    """Return ``path / other``."""
+    base, tail = path_of(left), path_of(right)
+    if not (isinstance(left, Obj) and left.kind == "path"):
+        return path_value(tail) if tail and isinstance(left, Unknown) and "/" in f"/{tail}" and "." in tail else None
+    return path_value(posixpath.join(base or "", tail)) if tail else None
+
+
+def _path(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    parts = [path_of(a) for a in given.args]
+    if not parts:
+        return path_value(".")
+    known = [p for p in parts if p]
+    return path_value(posixpath.join(*known)) if known and parts[-1] else None
+
+
+def _dirname(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    path = path_of(given.args[0]) if given.args else None
+    return path_value(posixpath.dirname(path)) if path else None
+
+
+def _same_path(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    path = path_of(given.args[0]) if given.args else None
+    return path_value(path) if path else None
+
+
+def _open(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    path = path_of(given.get(0, "file"))
+    return path_value(path) if path else None
+
+
+def _loads(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    """Parse text or an open file of the project as the data that it is."""
+    value = given.args[0] if given.args else None
+    path = None
+    if isinstance(value, Obj) and value.kind == "path":
+        path = find(m, value.name, frame)
+    elif isinstance(value, Str) and len(value.parts) == 1 and isinstance(value.parts[0], Lit) and not value.parts[0].at:
+        path = value.parts[0].source.path
+        source = m.project.context.load(path)
+        if source is None or source.text != value.parts[0].text:
+            path = None
+    source = m.project.context.load(path) if path else None
+    if source is None or path is None or tree.format_of(path) is None:
+        return None
+    m.project.reads.add(path)
+    try:
+        return data(tree.load(source))
+    except Exception as error:
+        if isinstance(error, (tree.DataError, ValueError, RecursionError)):
+            return None
+        raise
+
+
+def data(node: tree.Node, depth: int = 0) -> Value:
+    """Turn a data file's tree into values that keep their places."""
+    if isinstance(node, MappedText):
+        return Str((Lit(node.text, TextSource(node.path, lambda: node)),)) if node.text else Str(())
+    if isinstance(node, tree.ListNode):
+        return ListV([Item(data(i, depth + 1)) for i in node.items[:2000]])
+    if isinstance(node, tree.DictNode):
+        out = DictV(0, node.place)
+        for entry in node.distinct():
+            out.entries[entry.name] = Item(data(entry.value, depth + 1))
+        return out
+    return Const(node.value)
+
+
+def segment_text(segment: Segment) -> Seg:
+    """Wrap a segment of another frontend as a piece."""
+    return Seg(segment)
+
+
+def constant(text: str, place: object) -> Str:
+    """Return known text standing at a place."""
+    return Str((Lit(text, fixed(place, text), whole=True),))  # type: ignore[arg-type]
+
+
+def here() -> Str:
+    """Return the value of ``__file__``."""
+    mapped = MappedText("", f"{_HERE}/module.py", ((0, 0),), 0)
+    return Str((Lit(mapped.text, TextSource("", lambda: mapped), whole=True),))
+
+
+HANDLERS: dict[str, Callable[..., Value | None]] = {
+    "pathlib.Path": _path,
+    "pathlib.PurePath": _path,
+    "pathlib.PosixPath": _path,
+    "os.path.join": _path,
+    "os.path.dirname": _dirname,
+    "os.path.abspath": _same_path,
+    "os.path.realpath": _same_path,
+    "os.path.normpath": _same_path,
+    "builtins.open": _open,
+    "io.open": _open,
+    "codecs.open": _open,
+    "aiofiles.open": _open,
+    "json.load": _loads,
+    "json.loads": _loads,
+    "yaml.safe_load": _loads,
+    "yaml.load": _loads,
+    "yaml.full_load": _loads,
+    "tomllib.load": _loads,
+    "tomllib.loads": _loads,
+    "toml.load": _loads,
+    "importlib.resources.files": lambda m, g, n, f: path_value(_HERE),
+}
+
+__all__ = ["HANDLERS", "LITERAL", "access", "attribute", "data", "find", "joined", "method", "path_of", "read"]

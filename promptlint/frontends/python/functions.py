@@ -1,0 +1,343 @@
+"""Functions: entered with unknown arguments, or called with known ones."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from promptlint.frontends.python import access, objects
+from promptlint.frontends.python.machine import MAX_DEPTH, MAX_STEPS, Frame, Machine, join, passed
+from promptlint.frontends.python.values import (
+    NONE,
+    Choice,
+    ClassV,
+    Const,
+    DictV,
+    FuncV,
+    Item,
+    ListV,
+    Obj,
+    Str,
+    Template,
+    Unknown,
+    Value,
+    worst,
+)
+from promptlint.layout import Scope
+from promptlint.source import Place
+
+_GROWING = frozenset(("append", "extend", "insert", "update", "add", "setdefault"))
+MAX_CALL_STEPS = 4_000  # of one call, callees included
+SMALL = 14  # a function with fewer statements is always worth a look
+
+
+def enter(m: Machine, func: FuncV, receiver: Value | None, *, record: bool = True) -> Value:
+    """Run a function as an entry: nothing is known of its arguments but their names and types."""
+    frame = Frame(func.module, {}, func, func.cls, receiver, func.closure, depth=0)
+    saved = m.guards, m.loops, m.stack, m.steps, m.limit, m.exhausted, m.recorder.silent
+    m.guards, m.loops, m.stack, m.steps, m.limit, m.exhausted = [], [], [func.node], 0, MAX_STEPS, False
+    m.recorder.silent = m.recorder.silent or not record
+    try:
+        _symbolic_arguments(m, func, receiver, frame)
+        return _run(m, func, frame)
+    finally:
+        m.guards, m.loops, m.stack, m.steps, m.limit, m.exhausted, m.recorder.silent = saved
+
+
+def _symbolic_arguments(m: Machine, func: FuncV, receiver: Value | None, frame: Frame) -> None:
+    args = func.node.args
+    positional = [*args.posonlyargs, *args.args]
+    if receiver is not None and positional and "staticmethod" not in func.decorators:
+        frame.names[positional[0].arg] = receiver
+        positional = positional[1:]
+    defaults = dict(zip([a.arg for a in [*args.posonlyargs, *args.args]][::-1], args.defaults[::-1], strict=False))
+    defaults |= {a.arg: d for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True) if d is not None}
+    for arg in [*positional, *args.kwonlyargs]:
+        frame.names[arg.arg] = _symbolic(m, func, arg, defaults.get(arg.arg), frame)
+    if args.vararg:
+        value = Unknown(func.module.place(args.vararg), name=args.vararg.arg, path=args.vararg.arg)
+        frame.names[args.vararg.arg] = ListV([Item(value, spread=True)])
+    if args.kwarg:
+        frame.names[args.kwarg.arg] = Unknown(func.module.place(args.kwarg), name=args.kwarg.arg, path=args.kwarg.arg)
+
+
+def _symbolic(m: Machine, func: FuncV, arg: ast.arg, default: ast.expr | None, frame: Frame) -> Value:
+    if default is not None and not isinstance(default, ast.Constant):
+        value = m.evaluate(default, Frame(func.module, {}, None, func.cls, frozen=True, outer=func.closure))
+        if isinstance(value, (Template, ListV, DictV)) or (
+            isinstance(value, Str) and value.literal_length() >= objects.KEPT_DEFAULT
+        ):
+            return value
+    elif default is not None and isinstance(default.value, str) and len(default.value) >= objects.KEPT_DEFAULT:
+        return m.evaluate(default, frame)
+    if arg.annotation is not None:
+        cls = annotated(m, arg.annotation, func)
+        if cls is not None:
+            return objects.symbolic(m, cls, arg.arg)
+    return Unknown(func.module.place(arg), name=arg.arg, path=arg.arg)
+
+
+def annotated(m: Machine, node: ast.expr, func: FuncV) -> ClassV | None:
+    """Return the project class that an annotation names, ``| None`` and quotes taken off."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        try:
+            node = ast.parse(node.value, mode="eval").body
+        except (SyntaxError, ValueError):
+            return None
+        ast.walk(node)
+        for child in ast.walk(node):
+            if hasattr(child, "lineno"):
+                child.lineno, child.end_lineno, child.col_offset, child.end_col_offset = 1, 1, 0, 0
+    if isinstance(node, ast.BinOp):
+        return annotated(m, node.left, func) or annotated(m, node.right, func)
+    if isinstance(node, ast.Subscript) and isinstance(node.value, (ast.Name, ast.Attribute)):
+        outer = node.value.id if isinstance(node.value, ast.Name) else node.value.attr
+        return annotated(m, node.slice, func) if outer in ("Optional", "Annotated", "Type") else None
+    if isinstance(node, ast.Tuple) and node.elts:
+        return annotated(m, node.elts[0], func)
+    if not isinstance(node, (ast.Name, ast.Attribute)):
+        return None
+    if isinstance(node, ast.Name):
+        value = (func.closure or {}).get(node.id) or objects.module_name(m, func.module, node.id)
+    else:
+        value = m.evaluate(node, Frame(func.module, {}, None, frozen=True))
+    return value if isinstance(value, ClassV) else None
+
+
+def _run(m: Machine, func: FuncV, frame: Frame) -> Value:
+    """Run a body and return what it returns."""
+    node = func.node
+    if isinstance(node, ast.Lambda):
+        return m.evaluate(node.body, frame)
+    if shape(node).generates:
+        frame.yields = []
+    depth = len(m.guards)
+    m.execute(node.body, frame)
+    del m.guards[depth:]
+    if frame.yields is not None:
+        if any("contextmanager" in d for d in func.decorators):
+            return frame.yields[0].value if frame.yields else NONE
+        return ListV(frame.yields, depth=depth)
+    return combine(frame.returns)
+
+
+def combine(returns: list[tuple[tuple, Value]]) -> Value:  # type: ignore[type-arg]
+    """Return one value for several ``return`` statements; the last is the one without a condition."""
+    found = [(g, v) for g, v in returns if not (isinstance(v, Const) and v.value is None)] or returns
+    if not found:
+        return NONE
+    out = found[-1][1]
+    for guards, value in reversed(found[:-1]):
+        if value is out:
+            continue
+        if not guards:
+            out = value
+        elif isinstance(value, Str) and isinstance(out, Str):
+            out = join(guards[-1], None, [value, out])
+        elif isinstance(out, Choice) and len(out.values) < 6:
+            out = Choice(guards[-1], (value, *out.values))
+        else:
+            out = Choice(guards[-1], (value, out))
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a function's body contains, found once."""
+
+    generates: bool
+    worth: bool
+    changes: bool  # assigns to attributes or items, or grows a collection
+
+
+def shape(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Shape:
+    """Return the shape of a function, remembered on its node."""
+    known: Shape | None = getattr(node, "_shape", None)
+    if known is None:
+        known = node._shape = _shape(node)  # type: ignore[union-attr]
+    return known
+
+
+def _generates(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    stack: list[ast.AST] = list(node.body)
+    while stack:
+        child = stack.pop()
+        if isinstance(child, (ast.Yield, ast.YieldFrom)):
+            return True
+        if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            stack.extend(ast.iter_child_nodes(child))
+    return False
+
+
+def invoke(
+    m: Machine,
+    func: FuncV,
+    args: Sequence[Value],
+    keywords: dict[str, Value],
+    node: ast.expr,
+    frame: Frame,
+    rest: Value | None = None,
+) -> Value:
+    """Call a project function with values; ``rest`` stands for ``**`` of something unknown."""
+    place = frame.module.place(node)
+    cause = worst(*(a.cause for a in args if not isinstance(a, Obj)), *(v.cause for v in keywords.values()))
+    if func.node in m.stack or len(m.stack) >= MAX_DEPTH or m.exhausted or not worth(func):
+        return Unknown(place, name=func.name, path=f"{func.name}()", cause=cause)
+    quiet = cause is None and not shape_changes(func)
+    if quiet and func.node in m.dull:
+        return Unknown(place, name=func.name, path=f"{func.name}()")
+    key = _key(func, args, keywords, rest)
+    if key is not None and key in m.memo:
+        return fresh(m.memo[key][0])
+    inner = Frame(func.module, {}, func, func.cls, args[0] if func.cls and args else None, func.closure, depth=len(m.guards))
+    bind(m, func, args, keywords, inner, place, rest)
+    m.stack.append(func.node)
+    loops, m.loops = m.loops, list(m.loops)
+    limit, m.limit = m.limit, min(m.limit, m.steps + MAX_CALL_STEPS)
+    try:
+        value = _run(m, func, inner)
+    finally:
+        m.stack.pop()
+        m.loops = loops
+        m.limit = limit
+    if objects.is_cached(func):
+        value = access.frozen(value, Scope.PROCESS, func.module.place(func.node), f"kept by the cache of {func.name}")
+    if quiet and isinstance(value, Unknown | Const) and value.cause is None:
+        # Nothing of it reaches a prompt; it will be so for other unknown arguments.
+        m.dull.add(func.node)
+    value = _returned(value, func, place)
+    if key is not None:
+        m.memo[key] = (value, (*args, *keywords.values()))  # alive as long as their ids are keys
+        return fresh(value)
+    return value
+
+
+def shape_changes(func: FuncV) -> bool:
+    """Tell whether a call can change what it is given."""
+    return not isinstance(func.node, ast.Lambda) and shape(func.node).changes
+
+
+def _returned(value: Value, func: FuncV, place: Place) -> Value:
+    if isinstance(value, Unknown):
+        named = value if value.name else Unknown(
+            value.place or place, name=func.name, path=f"{func.name}()", cause=value.cause, loop=value.loop
+        )
+        return passed(named, place, f"returned by {func.name}()")
+    return passed(value, place, f"returned by {func.name}()")
+
+
+def fresh(value: Value) -> Value:
+    """Return a value that the caller may change without touching the remembered one."""
+    if isinstance(value, ListV):
+        out = ListV(list(value.items), value.kind, value.order, value.depth)
+        out.name, out.owner = value.name, value.owner
+        return out
+    return access.copy_dict(value, value.depth) if isinstance(value, DictV) else value
+
+
+def _key(func: FuncV, args: Sequence[Value], keywords: dict[str, Value], rest: Value | None) -> object | None:
+    """Return a key under which a call's result can be kept; None where the call can change its arguments."""
+    if rest is not None or func.closure is not None or shape_changes(func):
+        return None
+    return (func.node, *map(_mark, args), *((name, _mark(value)) for name, value in keywords.items()))
+
+
+def _mark(value: Value) -> object:
+    """Return something equal for values that a function cannot tell apart."""
+    if isinstance(value, Const):
+        return repr(value.value)
+    if isinstance(value, Unknown):
+        return (value.name, value.path, value.cause, value.loop)
+    if isinstance(value, Str):
+        return value.parts if len(value.parts) < 4 else id(value)
+    if isinstance(value, Obj):
+        return (value.cls, value.name, tuple((k, _mark_shallow(v)) for k, v in value.attrs.items()))
+    return _mark_shallow(value)
+
+
+def _mark_shallow(value: Value) -> object:
+    if isinstance(value, ListV):
+        return ("list", value.order, tuple(id(i.value) for i in value.items))
+    if isinstance(value, DictV):
+        return ("dict", tuple((k, id(i.value)) for k, i in value.entries.items()), tuple(map(id, value.rest)))
+    return id(value)
+
+
+def worth(func: FuncV) -> bool:
+    """Tell whether running a function can give text, or change an object that becomes one."""
+    return isinstance(func.node, ast.Lambda) or shape(func.node).worth
+
+
+def _shape(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Shape:
+    count, texts, gives, changes = 0, False, False, node.name in ("__init__", "__post_init__")
+    stack: list[ast.AST] = list(node.body)
+    while stack:
+        child = stack.pop()
+        if isinstance(child, ast.stmt):
+            count += 1
+        if isinstance(child, ast.Raise) or (isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)):
+            continue  # an error's text, a docstring
+        if isinstance(child, ast.Return | ast.Yield | ast.YieldFrom):
+            gives = gives or child.value is not None
+        elif isinstance(child, ast.JoinedStr):
+            texts = True
+        elif isinstance(child, ast.Constant):
+            texts = texts or (isinstance(child.value, str) and len(child.value) > 16)
+        elif isinstance(child, ast.Attribute | ast.Subscript):
+            changes = changes or isinstance(child.ctx, ast.Store)
+        elif isinstance(child, ast.Call) and isinstance(child.func, ast.Attribute):
+            changes = changes or child.func.attr in _GROWING
+        stack.extend(ast.iter_child_nodes(child))
+    return Shape(_generates(node), (gives or changes) and (texts or count <= SMALL), changes)
+
+
+def bind(
+    m: Machine,
+    func: FuncV,
+    args: Sequence[Value],
+    keywords: dict[str, Value],
+    frame: Frame,
+    place: Place,
+    rest: Value | None,
+) -> None:
+    """Put arguments into the names of a frame; defaults are those of the definition."""
+    spec = func.node.args
+    names = [a.arg for a in [*spec.posonlyargs, *spec.args]]
+    given: dict[str, Value] = {}
+    extra: list[Item] = []
+    for index, value in enumerate(args):
+        if index < len(names):
+            given[names[index]] = value
+        else:
+            extra.append(Item(value))
+    known = set(names) | {a.arg for a in spec.kwonlyargs}
+    more = DictV(len(m.guards))
+    for name, value in keywords.items():
+        if name in known:
+            given[name] = value
+        else:
+            more.entries[name] = Item(value)
+    defaults = dict(zip(names[::-1], spec.defaults[::-1], strict=False))
+    defaults |= {a.arg: d for a, d in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if d is not None}
+    for arg in [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]:
+        name = arg.arg
+        if name in given:
+            value = given[name]
+            if value.cause is not None and not isinstance(value, (Obj, ListV, DictV)):
+                value = passed(value, place, f"passed as {name}")
+            frame.names[name] = value
+        elif rest is not None and not (func.cls is not None and name in ("self", "cls")):
+            frame.names[name] = Unknown(place, name=name, path=name, cause=rest.cause)
+        elif name in defaults:
+            frame.names[name] = m.evaluate(
+                defaults[name], Frame(func.module, {}, None, func.cls, outer=func.closure, frozen=True)
+            )
+        else:
+            frame.names[name] = Unknown(func.module.place(arg), name=name, path=name)
+    if spec.vararg:
+        frame.names[spec.vararg.arg] = ListV(extra, "tuple", depth=len(m.guards))
+    if spec.kwarg:
+        if rest is not None:
+            more.rest.append(rest)
+        frame.names[spec.kwarg.arg] = more

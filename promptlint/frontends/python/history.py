@@ -1,0 +1,189 @@
+"""What happens to a conversation's earlier turns: cut, dropped, rewritten, inserted into."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from promptlint.frontends.python import access
+from promptlint.frontends.python.values import DictV, Item, ListV, Obj, Str, Unknown, Value
+from promptlint.layout import Cause, Confidence, Kind, Layout, Observation, Scope, Section, Segment, Step
+
+if TYPE_CHECKING:
+    from promptlint.frontends.python.calls import Arguments
+    from promptlint.frontends.python.machine import Frame, Machine
+
+HISTORY = re.compile(r"(^|[._])(messages|history|turns|conversation|transcript|dialog(ue)?|chat_history|msgs|chat_log|convo)(\[\])*$", re.I)
+_BY_POSITION = re.compile(r"\b(i|j|idx|index|pos|position|n|k)\b\s*(<=?|>=?|!=)|(<=?|>=?|!=)\s*\b(i|j|idx|index|pos|position)\b")
+_CUT = "cut"
+
+
+def is_history(value: Value | None) -> bool:
+    """Tell whether a value is, by its name or its elements, the turns of a conversation."""
+    if isinstance(value, (Unknown, ListV)) and HISTORY.search(value.name or ""):
+        return True
+    if isinstance(value, ListV):
+        return any(
+            isinstance(i.value, DictV) and "role" in i.value.entries or isinstance(i.value, Obj) and i.value.kind == "message"
+            for i in value.items
+        )
+    return False
+
+
+class HistoryWatch:
+    """The part of the recorder that watches message lists."""
+
+    silent: bool
+
+    def observe(self, observation: Observation, about: Value | None = None) -> None:
+        """Keep an observation; the recorder says how."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------------ cut from the front
+
+    def mark_cut(self, m: Machine, value: Value, result: Value, node: ast.Subscript, frame: Frame) -> Value:
+        """Return the cut of a history as a value whose start moves with every turn."""
+        if not is_history(value) or not _keeps_last(node):
+            return result
+        name = value.name if isinstance(value, (Unknown, ListV)) else "messages"
+        cause = Cause(
+            Kind.HISTORY_REWRITE, Scope.REQUEST, frame.module.text(node), Confidence.HIGH, frame.module.place(node), variant=_CUT
+        )
+        cut = Unknown(frame.module.place(node), name=name, path=name, cause=cause)
+        if isinstance(value, ListV):
+            out = ListV([Item(cut, spread=True)], depth=len(m.guards))
+            out.name, out.owner = value.name, value.owner
+            return out
+        return cut
+
+    def dropped(self, m: Machine, value: ListV, name: str, given: Arguments, node: ast.Call, frame: Frame) -> None:
+        """``pop(0)``, ``popleft`` on a list."""
+        first = access.plain(given.args[0]) if given.args else None
+        if name == "popleft" or (name == "pop" and isinstance(first, int) and first in (0, 1)):
+            self._drop(m, value, node, frame)
+
+    def deleted(self, m: Machine, value: Value, node: ast.Subscript, frame: Frame) -> None:
+        """``del messages[0]`` or ``del messages[1:3]``."""
+        index = node.slice
+        if isinstance(index, ast.Slice):
+            front = not (isinstance(index.lower, ast.UnaryOp))
+        else:
+            front = isinstance(index, ast.Constant) and index.value in (0, 1)
+        if front:
+            self._drop(m, value, node, frame)
+
+    def _drop(self, m: Machine, value: Value, node: ast.AST, frame: Frame) -> None:
+        if is_history(value) and _talks_to_model(frame):
+            self.observe(
+                Observation("history-cut", frame.module.place(node), frame.module.text(node), confidence=Confidence.MEDIUM)
+            )
+
+    # ------------------------------------------------------------------ rewritten
+
+    def replaced(self, m: Machine, owner: Value, node: ast.Subscript, value: Value, frame: Frame) -> None:
+        """``message["content"] = …`` on an element of a history, or ``messages[i] = …``."""
+        loops = [g for g in m.guards if g.kind in ("for", "while")]
+        key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+        if isinstance(owner, Unknown) and key in ("content", "text") and owner.name.endswith("[]") and HISTORY.search(owner.name):
+            if loops and any(g.kind == "if" for g in m.guards) and _talks_to_model(frame):
+                self._rewritten(m, node, frame)
+        elif is_history(owner) and isinstance(node.slice, ast.Slice) and _talks_to_model(frame):
+            lower = node.slice.lower
+            if isinstance(lower, ast.Constant) and node.slice.upper is not None:
+                self._rewritten(m, node, frame)
+
+    def _rewritten(self, m: Machine, node: ast.AST, frame: Frame) -> None:
+        self.observe(
+            Observation("history-rewritten", frame.module.place(node), frame.module.text(node), confidence=Confidence.MEDIUM)
+        )
+
+    def history_filtered(self, m: Machine, value: ListV, node: ast.expr, frame: Frame) -> None:
+        """Parts of a turn are left out depending on where the turn stands from the end."""
+        if not isinstance(node, ast.ListComp) or not any(g.ifs for g in node.generators):
+            return
+        loop = next((g for g in m.guards if g.kind == "for" and HISTORY.search(g.name or g.expression.strip("()").split("(")[-1])), None)
+        position = next((g for g in m.guards if g.kind == "if" and _BY_POSITION.search(g.expression)), None)
+        if loop is not None and position is not None:
+            self.observe(
+                Observation(
+                    "history-rewritten",
+                    frame.module.place(node),
+                    frame.module.text(node),
+                    related=(Step(position.place, f"only where {position.expression}"),),
+                )
+            )
+
+    def history_set(self, m: Machine, owner: Obj, name: str, value: Value, node: ast.expr, frame: Frame) -> None:
+        """``self.messages = self.messages[-n:]``: the kept history itself is cut."""
+        if HISTORY.search(name) and (cut := _cut_of(value)) is not None and cut.place is not None:
+            self.observe(Observation("history-cut", cut.place, cut.what, cause=cut))
+
+    # ------------------------------------------------------------------ inserted
+
+    def inserted(self, m: Machine, value: ListV, index: object, item: Value, node: ast.Call, frame: Frame) -> None:
+        """``messages.insert(i, …)`` on a known list: its place in the layout tells the rest."""
+
+    def mutated(self, m: Machine, callee: Unknown, method: str, given: Arguments, node: ast.Call, frame: Frame) -> None:
+        """A method of an unknown list was called."""
+        owner = callee.name.rsplit(".", 1)[0] if "." in callee.name else callee.name
+        if not HISTORY.search(owner):
+            return
+        if method == "insert" and len(given.args) == 2:
+            cause = given.args[1].cause
+            if cause is not None and cause.scope.rank >= Scope.DAY.rank and cause.kind is not Kind.HISTORY_REWRITE:
+                self.observe(Observation("history-inserted", frame.module.place(node), frame.module.text(node), cause=cause))
+        elif method == "pop" and given.args and access.plain(given.args[0]) in (0, 1) and _talks_to_model(frame):
+            self.observe(
+                Observation("history-cut", frame.module.place(node), frame.module.text(node), confidence=Confidence.MEDIUM)
+            )
+
+    def grown(self, m: Machine, value: ListV, node: ast.AST, frame: Frame) -> None:
+        """Something was appended: the right way to go on."""
+
+
+def settle(layout: Layout) -> Layout:
+    """Turn holes whose start moves (a cut history) into observations of the layout."""
+    observations = list(layout.observations)
+    segments: list[Segment] = []
+    for segment in layout.segments:
+        cause = segment.cause
+        if cause is not None and cause.kind is Kind.HISTORY_REWRITE:
+            if segment.section is Section.MESSAGES and cause.place is not None and _own_message(segment, layout):
+                observations.append(Observation("history-cut", cause.place, cause.what, cause=cause))
+            segment = replace(segment, cause=None, scope=Scope.SESSION)
+        segments.append(segment)
+    return replace(layout, segments=tuple(segments), observations=tuple({(o.what, o.place): o for o in observations}.values()))
+
+
+def _own_message(segment: Segment, layout: Layout) -> bool:
+    """Tell whether a hole is whole messages, not text rendered into one."""
+    same = [s for s in layout.segments if s.message == segment.message and s.section is segment.section]
+    return not any(s.text and s.text.strip() for s in same)
+
+
+def _cut_of(value: Value) -> Cause | None:
+    causes = [value.cause] if not isinstance(value, ListV) else [i.value.cause for i in value.items]
+    return next((c for c in causes if c is not None and c.kind is Kind.HISTORY_REWRITE), None)
+
+
+def _keeps_last(node: ast.Subscript) -> bool:
+    """Tell whether a slice keeps the last n elements."""
+    part = node.slice
+    return (
+        isinstance(part, ast.Slice)
+        and part.upper is None
+        and part.step is None
+        and isinstance(part.lower, ast.UnaryOp)
+        and isinstance(part.lower.op, ast.USub)
+    )
+
+
+def _talks_to_model(frame: Frame) -> bool:
+    """Tell whether a file has to do with model calls at all: lists of other messages exist too."""
+    text = frame.module.source.text
+    return '"role"' in text or "'role'" in text or "completion" in text or "messages.create" in text
+
+
+__all__ = ["HISTORY", "HistoryWatch", "Str", "is_history", "settle"]

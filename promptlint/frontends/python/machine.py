@@ -1,0 +1,223 @@
+"""The evaluator's state: frames, the stack of conditions, budgets.
+
+Functions are run symbolically, once, with whatever is known of their arguments. Both branches of a
+condition are taken; what they leave behind is joined, and carries the condition as a guard. A loop
+body is run once, for an element that stands for all. Nothing of the program is executed.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from promptlint.catalog import Catalog
+from promptlint.frontends.mapped import MappedText
+from promptlint.frontends.python.modules import Module, Project
+from promptlint.frontends.python.values import (
+    Alt,
+    Choice,
+    ClassV,
+    FuncV,
+    Hole,
+    Item,
+    Lit,
+    Loop,
+    Obj,
+    Part,
+    Str,
+    TextSource,
+    Unknown,
+    Value,
+    map_causes,
+)
+from promptlint.layout import Cause, Guard, Step
+from promptlint.source import Place
+
+if TYPE_CHECKING:
+    from promptlint.frontends.python.record import Recorder
+
+MAX_DEPTH = 8
+MAX_STEPS = 20_000
+MAX_CHAIN = 6
+
+
+@dataclass(slots=True)
+class Frame:
+    """Names and results of one function, class body or module that is being run."""
+
+    module: Module
+    names: dict[str, Value]
+    func: FuncV | None = None
+    cls: ClassV | None = None
+    receiver: Value | None = None
+    outer: dict[str, Value] | None = None
+    returns: list[tuple[tuple[Guard, ...], Value]] = field(default_factory=list)
+    yields: list[Item] | None = None
+    depth: int = 0  # length of the guard stack when the frame was entered
+    frozen: bool = False  # module level: runs once per process
+    home: dict[str, Value] | None = None  # the namespace of a module or class: others hold it too
+    exports: set[str] = field(default_factory=set)  # names declared global
+
+
+class Machine:
+    """Everything that evaluation needs besides the node at hand."""
+
+    def __init__(self, project: Project, catalog: Catalog, recorder: Recorder) -> None:
+        self.project = project
+        self.catalog = catalog
+        self.recorder = recorder
+        self.guards: list[Guard] = []
+        self.loops: list[int] = []
+        self.stack: list[ast.AST] = []
+        self.steps = 0
+        self.limit = MAX_STEPS
+        self.exhausted = False
+        self.memo: dict[object, tuple[Value, tuple[Value, ...]]] = {}
+        self.dull: set[ast.AST] = set()  # functions that gave nothing of use
+        self.instances: dict[int, Obj] = {}
+        self.fresh = itertools.count(1)
+
+    # Filled by the modules that know how; see evaluate.py.
+    evaluate: Callable[[ast.expr, Frame], Value]
+    execute: Callable[[list[ast.stmt], Frame], bool]
+
+    def forget(self) -> None:
+        """Drop remembered results, so that what a file gives does not depend on files before it."""
+        self.memo.clear()
+        self.dull.clear()
+        self.instances.clear()
+
+    def spend(self) -> bool:
+        """Count a step; tell whether the budget of this entry, or of the call at hand, is used up."""
+        self.steps += 1
+        if self.steps > MAX_STEPS:
+            self.exhausted = True
+        return self.steps > self.limit
+
+    @contextmanager
+    def under(self, guard: Guard) -> Iterator[None]:
+        """Run something under a condition."""
+        self.guards.append(guard)
+        try:
+            yield
+        finally:
+            self.guards.pop()
+
+    def since(self, depth: int) -> tuple[Guard, ...]:
+        """Return the conditions entered since the stack had that depth."""
+        return tuple(self.guards[depth:])
+
+
+def literal(module: Module, node: ast.AST, text: str) -> Lit:
+    """Return known text that stands for a whole node (a number, a joined constant)."""
+    place = module.place(node)
+    return Lit(text, fixed(place, text), whole=True)
+
+
+def fixed(place: Place, text: str) -> TextSource:
+    """Return a source whose text maps, as a whole, to one place."""
+    return TextSource(place.path, lambda: MappedText(place.path, text, ((0, place.span.start),), place.span.end))
+
+
+def step(cause: Cause | None, place: Place, note: str) -> Cause | None:
+    """Return a cause with one more place on its way."""
+    if cause is None or len(cause.chain) >= MAX_CHAIN or (cause.chain and cause.chain[-1].place == place):
+        return cause
+    return replace(cause, chain=(*cause.chain, Step(place, note)))
+
+
+def passed(value: Value, place: Place, note: str) -> Value:
+    """Return a value that went through a place, with the place added to the way of its causes."""
+    if isinstance(value, Str):
+        if value.cause is None:
+            return value
+        return Str(map_causes(value.parts, lambda cause: step(cause, place, note)))
+    if isinstance(value, Unknown) and value.cause is not None:
+        return unknown_like(value, cause=step(value.cause, place, note))
+    return value
+
+
+def unknown_like(
+    value: Unknown,
+    *,
+    cause: Cause | None = None,
+    name: str | None = None,
+    place: Place | None = None,
+    multiline: bool | None = None,
+) -> Unknown:
+    """Return a copy of an unknown with another cause, name or place."""
+    return Unknown(
+        place or value.place,
+        name=value.name if name is None else name,
+        path=value.path,
+        cause=cause,
+        text=value.text,
+        loop=value.loop,
+        multiline=value.multiline if multiline is None else multiline,
+    )
+
+
+def join(guard: Guard, before: Value | None, values: list[Value | None]) -> Value:
+    """Return what a name holds behind a branch, given its value on each path.
+
+    Text that only grew on some paths keeps its common beginning: ``P`` and ``P + Q`` become
+    ``P`` followed by ``Q`` under the condition.
+    """
+    known = [v for v in values if v is not None]
+    first = known[0]
+    if all(v is first for v in known) and len(known) == len(values):
+        return first
+    if all(isinstance(v, Str) for v in values):
+        return Str(join_parts(guard, [v.parts for v in values if isinstance(v, Str)]))
+    if len(known) == 1:
+        return first
+    flatten: list[Value] = []
+    for value in known:
+        if not any(value is seen for seen in flatten):
+            flatten.append(value)
+    return flatten[0] if len(flatten) == 1 else Choice(guard, tuple(flatten))
+
+
+def join_parts(guard: Guard, texts: list[tuple[Part, ...]]) -> tuple[Part, ...]:
+    """Join texts: what they share at the beginning and the end stands once."""
+    shortest = min(len(t) for t in texts)
+    head = 0
+    while head < shortest and all(t[head] is texts[0][head] or t[head] == texts[0][head] for t in texts):
+        head += 1
+    tail = 0
+    while tail < shortest - head and all(
+        t[-1 - tail] is texts[0][-1 - tail] or t[-1 - tail] == texts[0][-1 - tail] for t in texts
+    ):
+        tail += 1
+    middle = tuple(t[head : len(t) - tail] for t in texts)
+    if not any(middle):
+        return texts[0]
+    return (*texts[0][:head], Alt(guard, middle), *(texts[0][len(texts[0]) - tail :] if tail else ()))
+
+
+def repeat_parts(guard: Guard, before: tuple[Part, ...], after: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Return a text that a loop body turned from ``before`` into ``after``."""
+    if after[: len(before)] == before:
+        grown = after[len(before) :]
+        return (*before, Loop(guard, grown)) if grown else before
+    if before and after[-len(before) :] == before:
+        return (Loop(guard, after[: -len(before)]), *before)
+    return join_parts(guard, [before, after])
+
+
+def hole(place: Place, value: Value, expression: str) -> Hole:
+    """Return the hole that an unknown value leaves in a text."""
+    if isinstance(value, Unknown):
+        return Hole(
+            place,
+            expression,
+            value.name or value.path,
+            value.cause,
+            value.loop,
+            multiline=value.multiline,
+        )
+    return Hole(place, expression, getattr(value, "name", ""), value.cause)

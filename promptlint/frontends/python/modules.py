@@ -1,0 +1,256 @@
+"""The modules of a project: parsing, positions, and import names resolved to files.
+
+A file is parsed when something asks for it. Files without a trigger word are read only when an
+import leads there.
+"""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+import re
+import sys
+import warnings
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from promptlint.frontends.base import Context
+from promptlint.frontends.python.newer import lower
+from promptlint.frontends.python.strings import Field
+from promptlint.frontends.python.values import Value
+from promptlint.frontends.mapped import MappedText
+from promptlint.layout import Layout
+from promptlint.source import Place, SourceFile, Span
+
+TRIGGER = re.compile(
+    r"prompt|[\"']role[\"']|system_?message|SystemMessage|system_?instruction|instructions|\bllm|LLM|openai|OpenAI"
+    r"|anthropic|litellm|langchain|chat\.completions|messages\.create|generate_content|chat_template"
+    r"|(?:history|messages)\b|description\s*=|inputs\s*=|context\s*=|template"
+)
+
+
+class Module:
+    """One parsed file: its tree, and the names that its body defines."""
+
+    def __init__(self, source: SourceFile, tree: ast.Module | None, error: tuple[int, str] | None) -> None:
+        self.source = source
+        self.path = source.path
+        self.tree = tree
+        self.error = error
+        self.names: dict[str, Value] = {}
+        self.stars: list[str] = []
+        self.state = "new"  # "new", "running", "done"
+        self.layouts: list[Layout] = []  # recorded while the body ran
+        self.reads: set[str] = set()  # files consulted while the body ran
+        self.pieces: dict[int, list[MappedText | Field]] = {}
+        self._fields: dict[int, ast.expr | None] = {}
+        self._ascii = source.text.isascii()
+
+    def offset(self, line: int, column: int) -> int:
+        """Turn ast's 1-based line and UTF-8 byte column into a character offset."""
+        starts = self.source.line_starts
+        if line > len(starts):
+            return len(self.source.text)
+        start = starts[line - 1]
+        if self._ascii:
+            return start + column
+        text = self.source.line_text(line)
+        return start + (column if text.isascii() else len(text.encode()[:column].decode(errors="ignore")))
+
+    def place(self, node: ast.AST) -> Place:
+        """Return where a node stands; remembered on the node, since nodes are evaluated many times."""
+        known: Place | None = getattr(node, "_place", None)
+        if known is None:
+            start = self.offset(node.lineno, node.col_offset)  # type: ignore[attr-defined]
+            end = self.offset(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
+            known = node._place = Place(self.path, Span(start, max(start, end)))  # type: ignore[attr-defined]
+        return known
+
+    def text(self, node: ast.AST, limit: int = 60) -> str:
+        """Return a node as written, on one line and not longer than ``limit``."""
+        known: str | None = getattr(node, "_text", None)
+        if known is None:
+            known = node._text = self._text(node, 60)  # type: ignore[attr-defined]
+        return known if len(known) <= limit else known[: limit - 1] + "…"
+
+    def _text(self, node: ast.AST, limit: int) -> str:
+        span = self.place(node).span
+        text = " ".join(self.source.text[span.start : min(span.end, span.start + 4 * limit)].split())
+        return text if len(text) <= limit else text[: limit - 1] + "…"
+
+    def expression(self, field: Field) -> ast.expr | None:
+        """Parse the expression of an f-string field, with positions in the file."""
+        if field.start not in self._fields:
+            self._fields[field.start] = self._expression(field)
+        return self._fields[field.start]
+
+    def _expression(self, field: Field) -> ast.expr | None:
+        text = self.source.text[field.start : field.end]
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                tree = ast.parse(f"({text}\n)", mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
+        line, column = self.source.position(field.start)
+        first = self.source.line_text(line)[: column - 1]
+        shift = len(first.encode()) - 1
+        for node in ast.walk(tree):
+            if hasattr(node, "lineno"):
+                if node.lineno == 1:
+                    node.col_offset += shift
+                if node.end_lineno == 1:
+                    node.end_col_offset += shift
+                node.lineno += line - 1
+                node.end_lineno += line - 1
+        return tree
+
+
+def parse(source: SourceFile) -> Module:
+    """Parse one file; syntax that this interpreter does not know is lowered first."""
+    try:
+        return Module(source, _tree(source.text), None)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        if isinstance(error, SyntaxError) and (text := lower(source.text)) is not None:
+            try:
+                return Module(source, _tree(text), None)
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                pass
+        line = getattr(error, "lineno", None) or 1
+        return Module(source, None, (line, getattr(error, "msg", None) or str(error)))
+
+
+def _tree(text: str) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text)
+
+
+class Project:
+    """All Python files of a run, by path and by import name."""
+
+    def __init__(self, files: Iterable[str], context: Context) -> None:
+        self.context = context
+        self.files = frozenset(files)
+        self.modules: dict[str, Module | None] = {}
+        self.reads: set[str] = set()  # every file consulted since the last `track`
+        self._packages = {posixpath.dirname(f) for f in self.files if f.endswith("/__init__.py")}
+        self._tails: dict[str, list[str]] = defaultdict(list)
+        self._resolved: dict[tuple[str, str], str | None] = {}
+        for path in sorted(self.files):
+            stem = path.removesuffix(".pyi").removesuffix(".py").removesuffix("/__init__")
+            self._tails[posixpath.basename(stem)].append(path)
+
+    @contextmanager
+    def reading(self, into: set[str]) -> Iterator[None]:
+        """Note the files consulted meanwhile in ``into``."""
+        saved, self.reads = self.reads, into
+        try:
+            yield
+        finally:
+            self.reads = saved
+
+    def closure(self, reads: Iterable[str]) -> set[str]:
+        """Return files and all that their modules consulted in turn."""
+        out: set[str] = set()
+        todo = list(reads)
+        while todo:
+            path = todo.pop()
+            if path not in out:
+                out.add(path)
+                module = self.modules.get(path)
+                if module is not None:
+                    todo.extend(module.reads - out)
+        return out
+
+    def load(self, path: str) -> Module | None:
+        """Return a module, parsed on first use; None when there is no such readable file."""
+        self.reads.add(path)
+        if path not in self.modules:
+            source = self.context.load(path) if path in self.files else None
+            self.modules[path] = parse(source) if source else None
+        return self.modules[path]
+
+    def resolve(self, dotted: str, importer: str, level: int = 0) -> str | None:
+        """Return the file of a module name as seen from ``importer``; None outside the project."""
+        if level:
+            base = posixpath.dirname(importer)
+            for _ in range(level - 1):
+                base = posixpath.dirname(base)
+            return self._at(posixpath.join(base, *dotted.split(".")) if dotted else base)
+        key = (dotted, posixpath.dirname(importer))
+        if key not in self._resolved:
+            self._resolved[key] = self._absolute(dotted, key[1])
+        return self._resolved[key]
+
+    def _at(self, stem: str) -> str | None:
+        for path in (f"{stem}.py", f"{stem}/__init__.py", f"{stem}.pyi"):
+            if path in self.files:
+                return path
+        return None
+
+    def _absolute(self, dotted: str, directory: str) -> str | None:
+        parts = dotted.split(".")
+        if parts[0] in sys.stdlib_module_names:
+            return None
+        tail = "/".join(parts)
+        found = []
+        for path in self._tails.get(parts[-1], ()):
+            stem = path.removesuffix(".pyi").removesuffix(".py").removesuffix("/__init__")
+            if stem != tail and not stem.endswith("/" + tail):
+                continue
+            root = stem[: -len(tail)].rstrip("/")
+            if root == directory or root not in self._packages:
+                found.append((-len(posixpath.commonprefix([root + "/", directory + "/"])), len(root), path))
+        if not found:
+            return None
+        best = min(found)
+        # A lone name far from the importer is more likely an installed package of that name.
+        root = best[2].removesuffix(".py").removesuffix("/__init__")[: -len(tail)].rstrip("/")
+        near = not root or directory == root or directory.startswith(root + "/") or root in _sources(directory)
+        return best[2] if near or len(parts) > 1 else None
+
+    def file(self, tail: str, importer: str) -> str | None:
+        """Return a data file named in code: beside the importer, from the root, or by a unique tail."""
+        tail = posixpath.normpath(tail.replace("\\", "/"))
+        if tail.startswith(("/", "~")) or tail in (".", ""):
+            tail = tail.lstrip("/~")
+        base = posixpath.dirname(importer)
+        listing = self.listing
+        while True:
+            candidate = posixpath.normpath(posixpath.join(base, tail)) if base else tail
+            if candidate in listing:
+                return candidate
+            if not base or base == posixpath.dirname(base):
+                break
+            base = posixpath.dirname(base)
+        tail = re.sub(r"^(\.\./)+", "", tail)
+        ends = [p for p in self._by_name.get(posixpath.basename(tail), ()) if p == tail or p.endswith("/" + tail)]
+        return ends[0] if len(ends) == 1 else None
+
+    @property
+    def listing(self) -> frozenset[str]:
+        """Return every file name of the project."""
+        if not hasattr(self, "_listing"):
+            self._listing = frozenset(self.context.listing) | self.files
+            names: dict[str, list[str]] = defaultdict(list)
+            for path in self._listing:
+                names[posixpath.basename(path)].append(path)
+            self._names = names
+        return self._listing
+
+    @property
+    def _by_name(self) -> dict[str, list[str]]:
+        _ = self.listing
+        return self._names
+
+
+def _sources(directory: str) -> set[str]:
+    """Return ``src``-like folders beside each ancestor of a directory."""
+    out, base = set(), directory
+    while True:
+        out |= {posixpath.join(base, name) if base else name for name in ("src", "lib", "python", "app", "backend")}
+        if not base or base == posixpath.dirname(base):
+            return out
+        base = posixpath.dirname(base)

@@ -1,0 +1,301 @@
+"""Modules, classes and instances: how a name or attribute gets its value."""
+
+from __future__ import annotations
+
+import ast
+
+from promptlint.frontends.python import access, files
+from promptlint.frontends.python.machine import MAX_STEPS, Frame, Machine, passed
+from promptlint.frontends.python.modules import Module
+from promptlint.frontends.python.values import (
+    NONE,
+    Bound,
+    ClassV,
+    Const,
+    DictV,
+    Ext,
+    FuncV,
+    ListV,
+    ModuleV,
+    Obj,
+    Str,
+    Super,
+    Template,
+    Unknown,
+    Value,
+)
+from promptlint.layout import Cause, Confidence, Kind, Scope
+
+KEPT_DEFAULT = 40  # a parameter's default text of this length is a prompt, not a setting
+_CACHED = ("cache", "lru_cache", "cached", "alru_cache")
+
+
+def run_module(m: Machine, module: Module) -> None:
+    """Run a module's body once; a cycle sees what is there so far."""
+    if module.state != "new" or module.tree is None:
+        return
+    module.state = "running"
+    frame = Frame(module, module.names, frozen=True, home=module.names)
+    saved = m.guards, m.loops, m.stack, m.steps, m.limit, m.exhausted
+    m.guards, m.loops, m.stack, m.steps, m.limit, m.exhausted = [], [], [], 0, MAX_STEPS, False
+    try:
+        with m.recorder.into(module.layouts), m.project.reading(module.reads):
+            m.execute(module.tree.body, frame)
+    finally:
+        m.guards, m.loops, m.stack, m.steps, m.limit, m.exhausted = saved
+        module.state = "done"
+
+
+class Deferred(Value):
+    """An import that is followed only when its name is used."""
+
+    __slots__ = ("attr", "dotted", "level", "module")
+
+    def __init__(self, module: Module, dotted: str, attr: str, level: int) -> None:
+        self.module = module
+        self.dotted = dotted
+        self.attr = attr
+        self.level = level
+
+
+def module_name(m: Machine, module: Module, name: str) -> Value | None:
+    """Return a module-level name, imports followed."""
+    run_module(m, module)
+    value = module.names.get(name)
+    if isinstance(value, Deferred):
+        module.names[name] = Unknown(None, name=name, path=name)
+        value = module.names[name] = follow(m, value)
+    if value is None:
+        for star in module.stars:
+            path = m.project.resolve(star.lstrip("."), module.path, len(star) - len(star.lstrip(".")))
+            other = m.project.load(path) if path else None
+            if other is not None and other is not module and (found := module_name(m, other, name)) is not None:
+                return found
+    return value
+
+
+def follow(m: Machine, value: Deferred) -> Value:
+    """Resolve an import to a project module, a name in one, or something outside."""
+    dotted, attr = value.dotted, value.attr
+    path = m.project.resolve(dotted, value.module.path, value.level)
+    module = m.project.load(path) if path else None
+    if module is not None:
+        if not attr:
+            return ModuleV(module)
+        if module is not value.module and (found := module_name(m, module, attr)) is not None:
+            return found
+        inner = m.project.resolve(f"{dotted}.{attr}" if dotted else attr, value.module.path, value.level)
+        submodule = m.project.load(inner) if inner else None
+        if submodule is not None:
+            return ModuleV(submodule)
+        return Unknown(None, name=attr, path=attr)
+    if attr:
+        inner = m.project.resolve(f"{dotted}.{attr}" if dotted else attr, value.module.path, value.level)
+        submodule = m.project.load(inner) if inner else None
+        if submodule is not None:
+            return ModuleV(submodule)
+    return Ext(f"{dotted}.{attr}" if attr and dotted else attr or dotted)
+
+
+def define_class(m: Machine, node: ast.ClassDef, frame: Frame) -> ClassV:
+    """Return a class with its namespace filled."""
+    cls = ClassV(node, frame.module)
+    for base in node.bases:
+        value = m.evaluate(base.value if isinstance(base, ast.Subscript) else base, frame)
+        if isinstance(value, ClassV):
+            cls.bases.append(value)
+        elif isinstance(value, Ext):
+            cls.external.append(value.path)
+        elif isinstance(value, Unknown) and value.path:
+            cls.external.append(value.path)
+    inner = Frame(frame.module, cls.namespace, cls=cls, outer=access.visible(frame) if frame.func else None,
+                  depth=len(m.guards), frozen=True, home=cls.namespace)
+    m.execute(node.body, inner)
+    for value in cls.namespace.values():
+        if isinstance(value, FuncV) and value.cls is None:
+            value.cls = cls
+    return cls
+
+
+def is_data(cls: ClassV) -> bool:
+    """Tell whether fields become arguments: dataclass, attrs, pydantic, NamedTuple, TypedDict."""
+    for one in cls.mro():
+        if any(b.rsplit(".", 1)[-1] in ("BaseModel", "BaseSettings", "NamedTuple", "TypedDict", "Struct", "Signature") for b in one.external):
+            return True
+        for decorator in one.node.decorator_list:
+            text = ast.unparse(decorator)
+            if "dataclass" in text or text.startswith(("attr.", "attrs.", "define", "frozen", "mutable")):
+                return True
+    return False
+
+
+def fields(cls: ClassV) -> list[str]:
+    """Return the annotated fields of a data class in order, bases first."""
+    out: list[str] = []
+    for one in reversed(list(cls.mro())):
+        for statement in one.node.body:
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                if "ClassVar" not in ast.unparse(statement.annotation) and statement.target.id not in out:
+                    out.append(statement.target.id)
+    return out
+
+
+def symbolic(m: Machine, cls: ClassV, name: str = "self") -> Obj:
+    """Return an instance of which only the class is known; a fresh copy each time."""
+    known = m.instances.get(id(cls.node))
+    if known is None:
+        known = m.instances[id(cls.node)] = Obj(cls, name=name)
+        if not is_data(cls):
+            init = cls.find("__init__")
+            if isinstance(init, FuncV):
+                from promptlint.frontends.python.functions import enter
+
+                enter(m, init, known, record=False)
+    out = Obj(cls, name=name)
+    for key, value in known.attrs.items():
+        if isinstance(value, ListV):
+            copy = ListV(list(value.items), value.kind, value.order, 0)
+            copy.name, copy.owner = value.name, value.owner
+            out.attrs[key] = copy
+        elif isinstance(value, DictV):
+            out.attrs[key] = access.copy_dict(value, 0)
+        else:
+            out.attrs[key] = value
+    return out
+
+
+def attribute(m: Machine, obj: Obj, attr: str, node: ast.expr, frame: Frame) -> Value:
+    """Return an attribute of an instance: own, of the class, computed by a property, or unknown."""
+    place = frame.module.place(node)
+    cls = obj.cls
+    if cls is None and obj.kind in ("path", "jinja-env"):
+        known = obj.attrs.get(attr) or (files.attribute(m, obj, attr) if obj.kind == "path" else None)
+        return known or Bound(Ext(f"method.{attr}"), obj)
+    label = attr if obj.name in ("self", "cls", "") else f"{obj.name}.{attr}"
+    written = writes(m, cls).get(attr) if cls is not None else None
+    own = obj.attrs.get(attr)
+    if own is not None and not (written and _counter(written)):
+        return own
+    if cls is None:
+        return Unknown(place, name=label, path=f"{obj.kind or obj.name}.{attr}")
+    if written and _counter(written) and (own is None or isinstance(own, Const)):
+        return Unknown(
+            place,
+            name=label,
+            path=label,
+            cause=Cause(Kind.COUNTER, Scope.REQUEST, label, Confidence.HIGH, cls_place(written)),
+            multiline=False,
+        )
+    found = cls.find(attr)
+    if isinstance(found, FuncV):
+        if any(d in ("property", "cached_property", "computed_field", "hybrid_property") or d.endswith(".cached_property") for d in found.decorators):
+            return property_value(m, obj, found, node, frame)
+        if "staticmethod" in found.decorators:
+            return found
+        return Bound(found, cls if "classmethod" in found.decorators else obj)
+    if found is not None and not (isinstance(found, Const) and is_data(cls) and obj.name != "cls"):
+        if isinstance(found, (Str, Template, ListV, DictV, ClassV, Ext, Bound)) or not is_data(cls):
+            return found
+    if written and attr not in obj.busy:
+        obj.busy.add(attr)
+        try:
+            value = _written(m, obj, written[0], frame)
+        finally:
+            obj.busy.discard(attr)
+        if value is not None:
+            return value
+    path = f"{obj.name}.{attr}"
+    return Unknown(place, name=label, path=path)
+
+
+def super_attribute(m: Machine, value: Super, attr: str, node: ast.expr, frame: Frame) -> Value:
+    """Return a method of the next class behind ``value.after``."""
+    receiver = value.receiver
+    cls = receiver.cls if isinstance(receiver, Obj) else receiver if isinstance(receiver, ClassV) else None
+    found = cls.find(attr, after=value.after) if cls is not None else None
+    if isinstance(found, FuncV):
+        if "property" in found.decorators and isinstance(receiver, Obj):
+            return property_value(m, receiver, found, node, frame)
+        return Bound(found, receiver)
+    return found or Unknown(frame.module.place(node), name=attr, path=f"super().{attr}")
+
+
+def property_value(m: Machine, obj: Obj, func: FuncV, node: ast.expr, frame: Frame) -> Value:
+    """Return what a property computes."""
+    from promptlint.frontends.python.functions import invoke
+
+    value = invoke(m, func, [obj], {}, node, frame)
+    if any("cached" in d for d in func.decorators):
+        return access.frozen(value, Scope.SESSION, frame.module.place(node), f"kept by {func.name}")
+    return value
+
+
+def writes(m: Machine, cls: ClassV) -> dict[str, list[tuple[FuncV, ast.AST]]]:
+    """Return, for each attribute, the assignments to it in the methods of a class, bases included."""
+    if cls.writes is None:
+        out: dict[str, list[tuple[FuncV, ast.AST]]] = {}
+        cls.writes = out
+        for func in cls.namespace.values():
+            if not isinstance(func, FuncV) or isinstance(func.node, ast.Lambda) or not func.node.args.args:
+                continue
+            me = func.node.args.args[0].arg
+            for child in ast.walk(func.node):
+                targets: list[ast.expr] = []
+                if isinstance(child, ast.Assign):
+                    targets = child.targets
+                elif isinstance(child, ast.AugAssign | ast.AnnAssign):
+                    targets = [child.target]
+                for target in targets:
+                    if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == me:
+                        out.setdefault(target.attr, []).append((func, child))
+        for base in cls.bases:
+            for name, found in writes(m, base).items():
+                out.setdefault(name, []).extend(found)
+    return cls.writes
+
+
+def _counter(written: list[tuple[FuncV, ast.AST]]) -> bool:
+    """Tell whether an attribute is counted up outside the constructor."""
+    return any(
+        isinstance(node, ast.AugAssign)
+        and isinstance(node.op, ast.Add)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, int)
+        and func.name not in ("__init__", "__post_init__")
+        for func, node in written
+    )
+
+
+def cls_place(written: list[tuple[FuncV, ast.AST]]) -> object:
+    """Return where an attribute is counted up."""
+    for func, node in written:
+        if isinstance(node, ast.AugAssign):
+            return func.module.place(node)
+    return None
+
+
+def _written(m: Machine, obj: Obj, write: tuple[FuncV, ast.AST], frame: Frame) -> Value | None:
+    """Return what a method assigns to an attribute, as far as the expression alone tells."""
+    func, node = write
+    value = getattr(node, "value", None)
+    if not isinstance(value, ast.expr) or isinstance(value, ast.Constant) or isinstance(node, ast.AugAssign):
+        return None
+    names: dict[str, Value] = {}
+    args = func.node.args
+    for index, arg in enumerate([*args.posonlyargs, *args.args]):
+        names[arg.arg] = obj if index == 0 else Unknown(func.module.place(arg), name=arg.arg, path=arg.arg)
+    inner = Frame(func.module, names, func, func.cls, obj, func.closure, depth=len(m.guards))
+    result = m.evaluate(value, inner)
+    if result.cause is not None:
+        return passed(result, func.module.place(node), f"kept in {ast.unparse(getattr(node, 'target', None) or node.targets[0])}")  # type: ignore[attr-defined]
+    return result if isinstance(result, (Obj, Str, ListV, DictV, Template, FuncV, ClassV)) else None
+
+
+def is_cached(func: FuncV) -> bool:
+    """Tell whether a function keeps its result for the life of the process."""
+    return any(d.rsplit(".", 1)[-1] in _CACHED for d in func.decorators)
+
+
+def none() -> Value:
+    """Return the value of a function without a result."""
+    return NONE

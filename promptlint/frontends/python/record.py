@@ -1,0 +1,345 @@
+"""Where a value becomes a prompt: calls to models, messages, template objects, telling names."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from promptlint.frontends.python import access, engines, text
+from promptlint.frontends.python.emit import Emitter
+from promptlint.frontends.python.history import HistoryWatch
+from promptlint.frontends.python.machine import Frame, Machine
+from promptlint.frontends.python.requests import request
+from promptlint.frontends.python.values import (
+    Choice,
+    ClassV,
+    Const,
+    DictV,
+    Ext,
+    FuncV,
+    Item,
+    ListV,
+    Obj,
+    Str,
+    Template,
+    Unknown,
+    Value,
+)
+from promptlint.layout import Confidence, Layout, LayoutKind, Observation, Section
+from promptlint.source import Place
+
+if TYPE_CHECKING:
+    from promptlint.frontends.python.calls import Arguments
+
+PROMPT_NAME = re.compile(
+    r"(^|_)(prompt|prompts|instruction|instructions|preamble|persona|personality)(_|$|\d)|system_?(message|msg|text|content)|"
+    r"(^|_)(template)$|[a-z](Prompt|Instructions)\b|(^|_)(sys|system)$"
+)
+NOT_PROMPT_NAME = re.compile(
+    r"(^|_)(path|file|dir|name|names|id|ids|key|keys|tokens|count|length|len|hash|cache|version|type|types|url|html|sql|query_template|config|"
+    r"manager|class|cls|list|dict|map|size|index|format)$|email|html|subject"
+)
+MIN_TEXT = 20  # known characters without which a text is not taken for a prompt
+# Calls whose text arguments are not sent to a model, whatever their names say.
+NOT_SENT = re.compile(
+    r"^(builtins\.(print|open|input|isinstance|len|Exception|ValueError)|logging\.|log\.|logger\.|.*\.(debug|info|warning|warn|error|exception|critical|"
+    r"write|write_text|write_bytes|execute|add_argument|print|echo|assert\w*|raises|match|compile|sub|search|emit|send_json|send_text|notify|track|"
+    r"capture|set_attribute|add_row|markdown|header|caption))$|Error$|Exception$"
+)
+
+
+class Recorder(HistoryWatch):
+    """Collects the layouts of one run, and what was seen of histories."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layouts: list[Layout] = []
+        self.seen: set[object] = set()
+        self.silent = False
+
+    @contextmanager
+    def into(self, layouts: list[Layout]) -> Iterator[None]:
+        """Collect layouts elsewhere meanwhile, as if nothing had been seen."""
+        saved = self.layouts, self.seen, self.silent
+        self.layouts, self.seen, self.silent = layouts, set(), False
+        try:
+            yield
+        finally:
+            self.layouts, self.seen, self.silent = saved
+
+    # ------------------------------------------------------------------ hooks of the evaluator
+
+    def call(self, m: Machine, callee: Value, given: Arguments, value: Value, node: ast.Call, frame: Frame) -> None:
+        """A call was evaluated: is it a sink, or are its arguments named like prompts?"""
+        if self.silent:
+            return
+        path = path_of(callee)
+        sink = m.catalog.sink(path) if path else None
+        if sink is not None and sink.returns not in ("message", "template") and (not sink.loose or _promptish(given)):
+            layout = request(m, sink, callee, given, node, frame)
+            if layout is not None:
+                self.add(m, layout)
+            return
+        if path and NOT_SENT.search(path):
+            return
+        for keyword, argument in given.keywords.items():
+            if is_prompt_name(keyword) and isinstance(argument, (Str, Template, Choice)):
+                where = given.nodes.get(keyword, node)
+                self.text(m, keyword, argument, where, frame, Confidence.MEDIUM)
+            elif keyword in ("messages", "chat_history", "conversation") and isinstance(argument, ListV):
+                self.message_list(m, keyword, argument, given.nodes.get(keyword, node), frame)
+            elif keyword == "description" and isinstance(argument, Str) and argument.cause is not None:
+                self.tool_text(m, argument, given.nodes.get(keyword, node), frame)
+
+    def named(self, m: Machine, name: str, value: Value, node: ast.expr, frame: Frame) -> None:
+        """A name was bound."""
+        if self.silent or not is_prompt_name(name):
+            return
+        if isinstance(value, (Str, Choice)):
+            self.text(m, name, value, node, frame, Confidence.LOW)
+        elif isinstance(value, ListV) and value.items and name.endswith(("messages", "prompt")):
+            self.message_list(m, name, value, node, frame)
+
+    def attribute(self, m: Machine, owner: Obj, name: str, value: Value, node: ast.expr, frame: Frame) -> None:
+        """An attribute was set."""
+        self.history_set(m, owner, name, value, node, frame)
+        if not self.silent:
+            self.named(m, name, value, node, frame)
+
+    def returned(self, m: Machine, value: Value, node: ast.Return, frame: Frame) -> None:
+        """A function returned something."""
+        if self.silent or frame.func is None or not isinstance(value, (Str, Template, ListV, Choice)):
+            return
+        name = frame.func.name
+        if is_prompt_name(name) or "prompt" in name:
+            if isinstance(value, ListV):
+                if value.items and _is_message(value.items[0].value):
+                    self.message_list(m, name, value, node, frame)
+            else:
+                self.text(m, name, value, node, frame, Confidence.LOW)
+
+    def mapping(self, m: Machine, value: DictV, node: ast.expr, frame: Frame) -> None:
+        """A mapping was written: a message, a tool, or fields named like prompts."""
+        if self.silent:
+            return
+        place = frame.module.place(node)
+        role, content = value.get("role"), value.get("content")
+        if role is not None and content is not None:
+            plain = access.plain(role)
+            layout = self._layout(m, f"message in {where(frame)}", place, LayoutKind.PROMPT, Confidence.MEDIUM)
+            emitter = self.emitter(m)
+            emitter.role = engines.role_of(plain) if isinstance(plain, str) else ""
+            if emitter.role == "system":
+                emitter.section = Section.SYSTEM
+            emitter.value(content, place)
+            self.add(m, layout.with_segments(tuple(emitter.segments)))
+            return
+        if _is_tool(value):
+            self.tool(m, value, place, frame)
+            return
+        for key, item in value.entries.items():
+            if isinstance(key, str) and is_prompt_name(key) and isinstance(item.value, (Str, Template)):
+                self.text(m, key, item.value, node, frame, Confidence.LOW)
+
+    def entry(self, m: Machine, owner: DictV, key: Value, value: Value, node: ast.expr, frame: Frame) -> None:
+        """An entry of a mapping was set."""
+        name = access.plain(key)
+        if not self.silent and isinstance(name, str) and is_prompt_name(name) and isinstance(value, (Str, Template)):
+            self.text(m, name, value, node, frame, Confidence.LOW)
+
+    def message(self, m: Machine, value: Obj, node: ast.Call, frame: Frame) -> None:
+        """A message object was made."""
+        if self.silent:
+            return
+        place = frame.module.place(node)
+        emitter = self.emitter(m)
+        emitter.messages(ListV([Item(value)]), place)
+        layout = self._layout(m, f"message in {where(frame)}", place, LayoutKind.PROMPT, Confidence.HIGH)
+        self.add(m, layout.with_segments(tuple(emitter.segments)))
+
+    def template(self, m: Machine, value: Template, node: ast.expr, frame: Frame, *, final: bool = False) -> None:
+        """A template object was made, or filled."""
+        if self.silent:
+            return
+        place = frame.module.place(node)
+        emitter = self.emitter(m)
+        if value.kind == "messages":
+            emitter.messages(value, place)
+        else:
+            emitter.role = value.role
+            emitter.section = Section.SYSTEM if value.role == "system" else Section.MESSAGES
+            emitter.parts(text.fill(value.parts, value.fields, None, False))
+        if not any(s.text for s in emitter.segments):
+            return
+        if value.kind == "jinja" and not final:
+            return
+        layout = self._layout(m, f"template in {where(frame)}", place, LayoutKind.PROMPT, Confidence.HIGH)
+        self.add(m, layout.with_segments(tuple(emitter.segments)))
+
+    def filled(self, m: Machine, result: Str, source: Str, node: ast.Call, frame: Frame) -> None:
+        """A text was formatted: a prompt if it is long, or if its name says so."""
+        name = node.func.value if isinstance(node.func, ast.Attribute) else node
+        written = frame.module.text(name)
+        if not self.silent and (source.literal_length() >= 200 or "prompt" in written.lower() or "template" in written.lower()):
+            self.text(m, written, result, node, frame, Confidence.LOW)
+
+    def comprehension(self, m: Machine, value: ListV, node: ast.expr, frame: Frame) -> None:
+        """A list was built by a comprehension."""
+        self.history_filtered(m, value, node, frame)
+
+    def decorated(self, m: Machine, func: FuncV, frame: Frame) -> None:
+        """A function was defined; some decorators make its docstring or result a prompt (see entries)."""
+
+    def class_defined(self, m: Machine, value: Value, frame: Frame) -> None:
+        """A class was defined: tools and signatures carry prompt text in their bodies."""
+        if self.silent or not isinstance(value, ClassV):
+            return
+        namespace = value.namespace
+        description = namespace.get("description")
+        if isinstance(description, Str) and ("inputs" in namespace or "name" in namespace or "args_schema" in namespace):
+            if description.cause is not None:
+                self.tool_text(m, description, value.node, frame)
+
+    def observe(self, observation: Observation, about: Value | None = None) -> None:
+        """Keep something that is not a segment, as a layout of its own."""
+        if self.silent:
+            return
+        key = (observation.what, observation.place)
+        if key in self.seen:
+            return
+        self.seen.add(key)
+        emitter = Emitter()
+        if isinstance(about, Str):
+            emitter.parts(about.parts)
+        self.layouts.append(
+            Layout(
+                observation.what,
+                observation.place,
+                tuple(emitter.segments),
+                LayoutKind.PROMPT,
+                observations=(observation,),
+                confidence=observation.confidence,
+            )
+        )
+
+    # ------------------------------------------------------------------ what becomes a layout
+
+    def text(self, m: Machine, name: str, value: Value, node: ast.AST, frame: Frame, confidence: Confidence) -> None:
+        """Keep a text whose name says that it is a prompt."""
+        place = frame.module.place(node)
+        emitter = self.emitter(m)
+        emitter.role = "system" if "system" in name.lower() else ""
+        if emitter.role:
+            emitter.section = Section.SYSTEM
+        emitter.value(value, place)
+        if sum(len(s.text) for s in emitter.segments if s.text) < MIN_TEXT:
+            return
+        layout = self._layout(m, f"{name} in {where(frame)}", place, LayoutKind.PROMPT, confidence)
+        self.add(m, layout.with_segments(tuple(emitter.segments)))
+
+    def message_list(self, m: Machine, name: str, value: ListV, node: ast.AST, frame: Frame) -> None:
+        """Keep a list of messages."""
+        if not any(_is_message(i.value) for i in value.items):
+            return
+        place = frame.module.place(node)
+        emitter = self.emitter(m)
+        emitter.messages(value, place)
+        layout = self._layout(m, f"{name} in {where(frame)}", place, LayoutKind.PROMPT, Confidence.MEDIUM)
+        self.add(m, layout.with_segments(tuple(emitter.segments)))
+
+    def tool(self, m: Machine, value: DictV, place: Place, frame: Frame) -> None:
+        """Keep one tool definition."""
+        if value.cause is None:
+            return
+        emitter = self.emitter(m)
+        emitter.tools(ListV([Item(value)]), place)
+        layout = self._layout(m, f"tool in {where(frame)}", place, LayoutKind.PROMPT, Confidence.MEDIUM)
+        self.add(m, layout.with_segments(tuple(emitter.segments)))
+
+    def tool_text(self, m: Machine, value: Str, node: ast.AST, frame: Frame) -> None:
+        """Keep a text that becomes part of a tool's definition."""
+        place = frame.module.place(node)
+        emitter = self.emitter(m)
+        emitter.section = Section.TOOLS
+        emitter.parts(value.parts)
+        layout = self._layout(m, f"tool in {where(frame)}", place, LayoutKind.PROMPT, Confidence.MEDIUM)
+        self.add(m, layout.with_segments(tuple(emitter.segments)))
+
+    def emitter(self, m: Machine) -> Emitter:
+        """Return an empty emitter for a prompt that is sent here."""
+        return Emitter(loops=frozenset(m.loops), active=tuple(m.guards))
+
+    def _layout(self, m: Machine, name: str, place: Place, kind: LayoutKind, confidence: Confidence) -> Layout:
+        gaps = ("the evaluation budget was used up here",) if m.exhausted else ()
+        return Layout(name, place, (), kind, complete=not gaps, gaps=gaps, confidence=confidence, repeated=bool(m.loops))
+
+    def add(self, m: Machine, layout: Layout) -> None:
+        """Keep a layout unless an equal one is there."""
+        if self.silent or not layout.segments and not layout.observations and not layout.parameters:
+            return
+        key = (
+            layout.kind,
+            tuple((s.place, s.section, s.cause.kind if s.cause else None, s.cause.scope if s.cause else None) for s in layout.segments),
+            tuple(layout.observations and (o.what, o.place) for o in layout.observations),
+            tuple((p.name, p.text, p.choices) for p in layout.parameters),
+        )
+        if key in self.seen:
+            return
+        self.seen.add(key)
+        self.layouts.append(replace(layout, segments=layout.segments))
+
+
+def is_prompt_name(name: str) -> bool:
+    """Tell whether a name says that its value is a prompt."""
+    return bool(PROMPT_NAME.search(name if name.islower() else name.lower() if name.isupper() else name)) and not NOT_PROMPT_NAME.search(
+        name.lower()
+    )
+
+
+def path_of(callee: Value) -> str:
+    """Return the dotted path of what is called."""
+    if isinstance(callee, (Ext, Unknown)):
+        return callee.path
+    if isinstance(callee, Choice):
+        return path_of(callee.values[0])
+    func = getattr(callee, "func", None)
+    if isinstance(func, Ext) and func.path.startswith("method."):
+        return ""
+    return ""
+
+
+def where(frame: Frame) -> str:
+    """Return the name of the function, class or module that a frame runs."""
+    if frame.func is not None:
+        return f"{frame.func.cls.name}.{frame.func.name}" if frame.func.cls else frame.func.name
+    return frame.cls.name if frame.cls else frame.module.path.rsplit("/", 1)[-1]
+
+
+def _is_message(value: Value) -> bool:
+    if isinstance(value, DictV):
+        return "role" in value.entries
+    return isinstance(value, Obj) and value.kind in ("message", "placeholder")
+
+
+def _is_tool(value: DictV) -> bool:
+    if "function" in value.entries and "type" in value.entries:
+        return True
+    keys = value.entries.keys()
+    return "description" in keys and ("input_schema" in keys or "parameters" in keys or "inputSchema" in keys)
+
+
+def _promptish(given: Arguments) -> bool:
+    """Tell whether the arguments of a loosely matched call look like a prompt at all."""
+    for value in [*given.args, *given.keywords.values()]:
+        if isinstance(value, (Str, Template)) and (value.literal_length() if isinstance(value, Str) else 1) >= MIN_TEXT:
+            return True
+        if isinstance(value, ListV) and any(_is_message(i.value) for i in value.items):
+            return True
+    return any(k in given.keywords for k in ("messages", "system", "system_prompt", "prompt", "instructions", "tools"))
+
+
+__all__ = ["Const", "Recorder", "is_prompt_name", "path_of", "where"]

@@ -1,0 +1,202 @@
+"""A call to a model: its arguments, put in the order in which the model reads them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from promptlint.frontends.python import access
+from promptlint.frontends.python.emit import Emitter
+from promptlint.frontends.python.values import Choice, Const, DictV, FuncV, ListV, Obj, Str, Template, Unknown, Value
+from promptlint.layout import (
+    Cause,
+    Confidence,
+    Guard,
+    Kind,
+    Layout,
+    LayoutKind,
+    Observation,
+    Parameter,
+    Scope,
+    Section,
+    Step,
+)
+from promptlint.source import Place
+
+if TYPE_CHECKING:
+    from promptlint.catalog.model import Sink
+    from promptlint.frontends.python.calls import Arguments
+    from promptlint.frontends.python.machine import Frame, Machine
+
+_WITHIN = re.compile(r"message|history|turn|step|round|iteration|attempt|retry|is_first|is_last|continuation|tool_use", re.I)
+_GROW = ("append", "extend", "insert", "add", "remove", "pop", "clear", "update")
+
+
+def request(m: Machine, sink: Sink, callee: Value, given: Arguments, node: ast.Call, frame: Frame) -> Layout | None:
+    """Return the layout of one request; None where nothing of it is known."""
+    place = frame.module.place(node)
+    emitter = Emitter(loops=frozenset(m.loops), active=tuple(m.guards))
+    carried: dict[str, list[tuple[str, Value, ast.AST]]] = {}
+    for where, what in sink.arguments.items():
+        key: str | int = int(where) if where.isdigit() else where
+        value = given.get(key)
+        if value is not None:
+            carried.setdefault(what, []).append((where, value, given.nodes.get(key, node)))
+    observations: list[Observation] = []
+    for name, value, at in carried.get("tools", ()):
+        emitter.tools(value, frame.module.place(at))
+        observations.extend(_tools_change(m, value, at, frame))
+        _ = name
+    for _name, value, at in carried.get("system", ()):
+        emitter.system(value, frame.module.place(at))
+    for what in ("messages", "prompt", "user", "assistant", "content", "tool"):
+        for _name, value, at in carried.get(what, ()):
+            where_at = frame.module.place(at)
+            if what == "tool":
+                emitter.section = Section.TOOLS
+                emitter.value(value, where_at)
+                emitter.section = Section.MESSAGES
+            elif what == "messages" or isinstance(value, (ListV, Template)):
+                emitter.messages(value, where_at)
+            else:
+                emitter.role, emitter.message = "user", emitter.message + 1
+                emitter.value(value, where_at)
+    parameters, flips = _parameters(m, carried, given, node, frame)
+    observations.extend(flips)
+    cause = callee.cause
+    if cause is not None and cause.kind in (Kind.RANDOM, Kind.ROUTING):
+        observations.append(Observation("replica-random", place, frame.module.text(node.func), cause=cause))
+    if not emitter.segments and not observations:
+        return None
+    model = next((access.plain(v) for _n, v, _a in carried.get("model", ())), None)
+    gaps = ("the evaluation budget was used up here",) if m.exhausted else ()
+    from promptlint.frontends.python.record import where
+
+    return Layout(
+        f"request in {where(frame)}",
+        place,
+        tuple(emitter.segments),
+        LayoutKind.REQUEST,
+        complete=not gaps and given.rest is None,
+        gaps=gaps,
+        provider=sink.provider,
+        model=model if isinstance(model, str) else "",
+        confidence=Confidence.HIGH if not sink.loose else Confidence.MEDIUM,
+        parameters=tuple(parameters),
+        observations=tuple(observations),
+        repeated=bool(m.loops),
+    )
+
+
+def _parameters(
+    m: Machine, carried: dict[str, list[tuple[str, Value, ast.AST]]], given: Arguments, node: ast.Call, frame: Frame
+) -> tuple[list[Parameter], list[Observation]]:
+    out: list[Parameter] = []
+    flips: list[Observation] = []
+    for what in ("parameter", "key", "model"):
+        for name, value, at in carried.get(what, ()):
+            place = frame.module.place(at)
+            choices = tuple(dict.fromkeys(_short(v) for v in _options(value)))
+            out.append(
+                Parameter(
+                    name if what != "key" else f"key:{name}",
+                    place,
+                    _constant(value),
+                    value.cause.scope if value.cause else Scope.UNKNOWN,
+                    value.cause,
+                    choices if len(choices) > 1 else (),
+                )
+            )
+            guard = _flip(value)
+            if what == "parameter" and guard is not None and len(choices) > 1:
+                cause = Cause(Kind.PARAMETER_CHANGE, Scope.REQUEST, guard.expression, Confidence.HIGH, guard.place)
+                flips.append(
+                    Observation(
+                        "parameter-flips",
+                        place,
+                        name,
+                        cause=cause,
+                        related=(Step(guard.place, f"differs by {guard.expression}"),),
+                        data={"name": name, "choices": " / ".join(choices)},
+                    )
+                )
+    return out, flips
+
+
+def _options(value: Value) -> list[Value]:
+    if isinstance(value, Choice):
+        return [o for v in value.values for o in _options(v)]
+    return [value]
+
+
+def _flip(value: Value) -> Guard | None:
+    """Return the condition that switches a parameter within one conversation, if there is one."""
+    if not isinstance(value, Choice):
+        return None
+    if _WITHIN.search(value.guard.expression):
+        return value.guard
+    return next((g for v in value.values if (g := _flip(v)) is not None), None)
+
+
+def _constant(value: Value) -> str | None:
+    plain = access.plain(value)
+    if plain is not None:
+        return str(plain)
+    return _short(value) if isinstance(value, DictV) and not value.rest else None
+
+
+def _short(value: Value) -> str:
+    if isinstance(value, DictV):
+        return "{" + ", ".join(f"{k}: {_short(i.value)}" for k, i in value.entries.items()) + "}"
+    plain = access.plain(value)
+    if isinstance(value, Const):
+        return str(value.value)
+    return str(plain) if plain is not None else getattr(value, "name", "") or "…"
+
+
+def _tools_change(m: Machine, value: Value, at: ast.AST, frame: Frame) -> list[Observation]:
+    """Find tool lists that grow or shrink while a conversation goes on."""
+    place = frame.module.place(at)
+    if isinstance(value, ListV):
+        for item in value.items:
+            if any(g.kind in ("for", "while") and any(g.place == a.place for a in m.guards) for g in item.guards):
+                return [Observation("tools-changed", place, value.name or "tools")]
+    if not (isinstance(at, ast.Attribute) and m.loops and frame.func is not None):
+        return []
+    owner = m.evaluate(at.value, frame)
+    if not isinstance(owner, Obj) or owner.cls is None:
+        return []
+    called = {n.func.attr for n in ast.walk(frame.func.node) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)}
+    for cls in owner.cls.mro():
+        for method in cls.namespace.values():
+            if not isinstance(method, FuncV) or method.name not in called or method.name.startswith("__"):
+                continue
+            found = _change(method, at.attr)
+            if found is not None:
+                cause = Cause(
+                    Kind.TOOLS_ORDER, Scope.REQUEST, f"{method.name}()", Confidence.HIGH, method.module.place(found)
+                )
+                return [Observation("tools-changed", place, at.attr, cause=cause)]
+    return []
+
+
+def _change(method: FuncV, attr: str) -> ast.AST | None:
+    """Return where a method changes ``self.<attr>``."""
+    for child in ast.walk(method.node):
+        if (
+            isinstance(child, ast.Call)
+            and isinstance(child.func, ast.Attribute)
+            and child.func.attr in _GROW
+            and isinstance(child.func.value, ast.Attribute)
+            and child.func.value.attr == attr
+        ):
+            return child
+        if isinstance(child, ast.Assign | ast.AugAssign):
+            targets = child.targets if isinstance(child, ast.Assign) else [child.target]
+            if any(isinstance(t, ast.Attribute) and t.attr == attr for t in targets):
+                return child
+    return None
+
+
+__all__ = ["Place", "Str", "Unknown", "request"]

@@ -1,0 +1,462 @@
+"""Statements: what they leave in the names, and whether they end the block."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from promptlint.frontends.python import access, objects, text
+from promptlint.frontends.python.expressions import MAX_UNROLL, guard_of, name_in, truth
+from promptlint.frontends.python.machine import Frame, Machine, join, passed, repeat_parts, unknown_like
+from promptlint.frontends.python.values import (
+    NONE,
+    ClassV,
+    Const,
+    DictV,
+    FuncV,
+    Item,
+    ListV,
+    Obj,
+    Str,
+    Unknown,
+    Value,
+)
+from promptlint.layout import Guard, Scope
+
+
+def execute(m: Machine, body: list[ast.stmt], frame: Frame) -> bool:
+    """Run a block; return True when it surely ends (return, raise, continue, break)."""
+    pushed = 0
+    ended = False
+    for statement in body:
+        if m.spend():
+            ended = True
+            break
+        handler = _HANDLERS.get(type(statement))
+        if handler is None:
+            continue
+        result = handler(m, statement, frame)
+        if isinstance(result, Guard):
+            # One branch left the block: the rest stands under the other.
+            m.guards.append(result)
+            pushed += 1
+        elif result:
+            ended = True
+            break
+    for _ in range(pushed):
+        m.guards.pop()
+    return ended
+
+
+def _expr(m: Machine, node: ast.Expr, frame: Frame) -> bool:
+    if not isinstance(node.value, ast.Constant):
+        m.evaluate(node.value, frame)
+    return False
+
+
+def _assign(m: Machine, node: ast.Assign, frame: Frame) -> bool:
+    value = m.evaluate(node.value, frame)
+    for target in node.targets:
+        assign(m, target, value, frame)
+    return False
+
+
+def _annassign(m: Machine, node: ast.AnnAssign, frame: Frame) -> bool:
+    if node.value is not None:
+        assign(m, node.target, m.evaluate(node.value, frame), frame)
+    return False
+
+
+def _augassign(m: Machine, node: ast.AugAssign, frame: Frame) -> bool:
+    right = m.evaluate(node.value, frame)
+    target = node.target
+    left = m.evaluate(target, frame)
+    place = frame.module.place(node.value)
+    value: Value
+    if isinstance(node.op, ast.Add) and (isinstance(left, Str) or isinstance(right, Str)):
+        value = Str(text.parts_of(left, place, "") + text.parts_of(right, place, frame.module.text(node.value)))
+    elif isinstance(left, ListV) and isinstance(node.op, (ast.Add, ast.BitOr)):
+        guards = m.since(left.depth)
+        for item in access.items(m, right, node.value, frame):
+            left.items.append(Item(item.value, guards + item.guards, item.spread))
+        m.recorder.grown(m, left, node, frame)
+        return False
+    elif isinstance(left, DictV) and isinstance(node.op, ast.BitOr):
+        access.update(left, right)
+        return False
+    elif isinstance(left, Const) and isinstance(right, Const) and not m.loops:
+        value = access.arithmetic(node.op, left, right)
+    else:
+        loop = m.loops[-1] if m.loops and isinstance(right, Const) else 0
+        name = getattr(target, "id", getattr(target, "attr", ""))
+        value = Unknown(frame.module.place(node), name=name, path=name, cause=left.cause, loop=loop, multiline=False)
+    assign(m, target, value, frame)
+    return False
+
+
+def assign(m: Machine, target: ast.expr, value: Value, frame: Frame) -> None:
+    """Assign a value to a name, attribute, subscript or pattern of those."""
+    if isinstance(target, ast.Name):
+        if frame.frozen and frame.cls is None and frame.func is None:
+            value = access.frozen(value, Scope.PROCESS, frame.module.place(target), f"kept in {target.id} at import")
+        if isinstance(value, Unknown) and not value.name:
+            value = unknown_like(value, cause=value.cause, name=target.id)
+        elif isinstance(value, ListV) and not value.name:
+            value.name = target.id
+        if target.id in frame.exports:
+            frame.module.names[target.id] = value
+        else:
+            frame.names[target.id] = value
+        m.recorder.named(m, target.id, value, target, frame)
+    elif isinstance(target, ast.Attribute):
+        _set_attribute(m, target, value, frame)
+    elif isinstance(target, ast.Subscript):
+        _set_item(m, target, value, frame)
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        known = access.elements(value)
+        starred = any(isinstance(t, ast.Starred) for t in target.elts)
+        for index, element in enumerate(target.elts):
+            inner: Value
+            if known is not None and len(known) == len(target.elts) and not starred:
+                inner = known[index]
+            else:
+                inner = access.element(m, value, element, frame)
+                if isinstance(inner, Unknown) and isinstance(element, ast.Name):
+                    inner = unknown_like(inner, cause=inner.cause, name=element.id)
+            assign(m, element.value if isinstance(element, ast.Starred) else element, inner, frame)
+
+
+def _set_attribute(m: Machine, target: ast.Attribute, value: Value, frame: Frame) -> None:
+    owner = m.evaluate(target.value, frame)
+    place = frame.module.place(target)
+    if isinstance(owner, Obj):
+        if frame.func is not None and frame.func.name in ("__init__", "__post_init__", "model_post_init"):
+            # Computed once for the life of the object.
+            value = access.frozen(value, Scope.SESSION, place, f"kept in {target.attr} when the object is made")
+        elif isinstance(value, (Str, Unknown)) and value.cause is not None:
+            value = passed(value, place, f"kept in {target.attr}")
+        if isinstance(value, ListV) and not value.owner:
+            value.name, value.owner = target.attr, owner.name
+        guards = m.since(frame.depth)
+        old = owner.attrs.get(target.attr)
+        owner.attrs[target.attr] = join(guards[-1], None, [value, old]) if guards and old is not None else value
+        m.recorder.attribute(m, owner, target.attr, value, target, frame)
+    elif isinstance(owner, ClassV):
+        owner.namespace[target.attr] = value
+
+
+def _set_item(m: Machine, target: ast.Subscript, value: Value, frame: Frame) -> None:
+    owner = m.evaluate(target.value, frame)
+    if isinstance(target.slice, ast.Slice):
+        m.recorder.replaced(m, owner, target, value, frame)
+        return
+    key = m.evaluate(target.slice, frame)
+    if isinstance(owner, DictV):
+        access.store(m, owner, key, value, target, frame)
+        m.recorder.entry(m, owner, key, value, target, frame)
+    elif isinstance(owner, ListV):
+        index = access.plain(key)
+        m.recorder.replaced(m, owner, target, value, frame)
+        if isinstance(index, int) and -len(owner.items) <= index < len(owner.items) and owner.known():
+            owner.items[index] = Item(value)
+    else:
+        m.recorder.replaced(m, owner, target, value, frame)
+
+
+def _merge(m: Machine, guard: Guard, before: dict[str, Value], paths: list[dict[str, Value] | None]) -> dict[str, Value]:
+    """Join the names of several paths; None marks a path that left the block."""
+    alive = [p for p in paths if p is not None]
+    if not alive:
+        return paths[0] or before
+    if len(alive) == 1:
+        return alive[0]
+    out: dict[str, Value] = {}
+    for name in {n: None for p in alive for n in p}:
+        values = [p.get(name) for p in alive]
+        if all(v is values[0] for v in values) and values[0] is not None:
+            out[name] = values[0]
+        else:
+            out[name] = join(guard, before.get(name), values)
+    return out
+
+
+def _if(m: Machine, node: ast.If, frame: Frame) -> bool | Guard:
+    test = m.evaluate(node.test, frame)
+    known = truth(test)
+    if known is not None and not frame.frozen:
+        return execute(m, node.body if known else node.orelse, frame)
+    if _type_checking(node.test):
+        execute(m, node.body, frame)
+        return False
+    guard = guard_of(m, node.test, test, frame)
+    other = Guard(guard.kind, guard.expression, guard.place, 1, guard.scope, guard.cause, guard.name)
+    before = dict(frame.names)
+    with m.under(guard):
+        ended = execute(m, node.body, frame)
+    first = frame.names
+    frame.names = dict(before)
+    with m.under(other):
+        ended_else = execute(m, node.orelse, frame)
+    second = frame.names
+    merged = _merge(m, guard, before, [None if ended else first, None if ended_else else second])
+    _keep(frame, merged)
+    if ended and ended_else:
+        return True
+    if ended:
+        return other
+    return guard if ended_else else False
+
+
+def _keep(frame: Frame, names: dict[str, Value]) -> None:
+    """Take joined names over; the dictionary of a module or class is shared and keeps its identity."""
+    if frame.home is None:
+        frame.names = names
+    else:
+        if names is not frame.home:
+            kept = dict(names)
+            frame.home.clear()
+            frame.home.update(kept)
+        frame.names = frame.home
+
+
+def _type_checking(test: ast.expr) -> bool:
+    return isinstance(test, ast.Name) and test.id == "TYPE_CHECKING" or (
+        isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
+    )
+
+
+def _for(m: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> bool:
+    iterable = m.evaluate(node.iter, frame)
+    known = access.elements(iterable)
+    if known is not None and len(known) <= MAX_UNROLL and len(node.body) <= 12:
+        depth = len(m.guards)
+        for value in known:
+            assign(m, node.target, value, frame)
+            execute(m, node.body, frame)
+            del m.guards[depth:]
+        execute(m, node.orelse, frame)
+        return False
+    guard = Guard("for", frame.module.text(node.iter), frame.module.place(node.iter), name=name_in(node.iter))
+    loop = next(m.fresh)
+    element = access.element(m, iterable, node.iter, frame)
+    if _counts(node.iter):
+        element = _counted(m, node, element, loop, frame)
+    order = access.order_of(iterable)
+    _body(m, guard, loop, node.body, frame, lambda: assign(m, node.target, element, frame), order)
+    execute(m, node.orelse, frame)
+    return False
+
+
+def _counts(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("range", "enumerate", "count")
+
+
+def _counted(m: Machine, node: ast.For | ast.AsyncFor, element: Value, loop: int, frame: Frame) -> Value:
+    """Return the loop variable of ``range`` or ``enumerate``: a counter of this loop."""
+    target = node.target
+    first = target.elts[0] if isinstance(target, ast.Tuple) and target.elts else target
+    name = getattr(first, "id", "")
+    counter = Unknown(frame.module.place(first), name=name, path=name, loop=loop, multiline=False)
+    if isinstance(target, ast.Tuple):
+        inner = element
+        if isinstance(element, ListV) and len(element.items) == 2:
+            inner = element.items[1].value
+        return ListV([Item(counter), Item(inner)])
+    return counter
+
+
+def _while(m: Machine, node: ast.While, frame: Frame) -> bool:
+    test = m.evaluate(node.test, frame)
+    guard = guard_of(m, node.test, test, frame, kind="while")
+    _body(m, guard, next(m.fresh), node.body, frame, lambda: None, None)
+    return False
+
+
+def _body(
+    m: Machine, guard: Guard, loop: int, body: list[ast.stmt], frame: Frame, start: Callable[[], None], order: object
+) -> None:
+    """Run a loop's body once and join what it did with the state before it."""
+    before = dict(frame.names)
+    m.loops.append(loop)
+    depth = len(m.guards)
+    try:
+        with m.under(guard):
+            start()
+            execute(m, body, frame)
+    finally:
+        m.loops.pop()
+        del m.guards[depth:]
+    for name, value in list(frame.names.items()):
+        old = before.get(name)
+        if old is None or old is value:
+            continue
+        if isinstance(old, Str) and isinstance(value, Str):
+            frame.names[name] = Str(repeat_parts(guard, old.parts, value.parts))
+        elif not (isinstance(value, Unknown) and value.loop):
+            frame.names[name] = join(guard, old, [value, old])
+    if order is not None:
+        for value in frame.names.values():
+            if isinstance(value, ListV) and value.kind == "list" and any(guard in i.guards for i in value.items):
+                value.order = value.order or order  # type: ignore[assignment]
+
+
+def _with(m: Machine, node: ast.With | ast.AsyncWith, frame: Frame) -> bool | Guard:
+    for item in node.items:
+        value = m.evaluate(item.context_expr, frame)
+        if item.optional_vars is not None:
+            assign(m, item.optional_vars, value, frame)
+    return execute(m, node.body, frame)
+
+
+def _try(m: Machine, node: ast.Try, frame: Frame) -> bool:
+    before = dict(frame.names)
+    ended = execute(m, node.body, frame)
+    if not ended:
+        ended = execute(m, node.orelse, frame)
+    after = frame.names
+    for handler in node.handlers:
+        # What a handler assigns matters only where the body assigned nothing.
+        if frame.frozen:
+            frame.names = dict(before)
+            execute(m, handler.body, frame)
+            for name, value in frame.names.items():
+                after.setdefault(name, value)
+        else:
+            guard = Guard("try", "except", frame.module.place(handler), 1)
+            frame.names = dict(before)
+            with m.under(guard):
+                left = execute(m, handler.body, frame)
+            if not left:
+                for name, value in frame.names.items():
+                    if name not in after or (ended and after[name] is before.get(name)):
+                        after[name] = value
+                ended = False
+    _keep(frame, after)
+    execute(m, node.finalbody, frame)
+    return ended
+
+
+def _match(m: Machine, node: ast.Match, frame: Frame) -> bool:
+    subject = m.evaluate(node.subject, frame)
+    before = dict(frame.names)
+    paths: list[dict[str, Value] | None] = []
+    guard = guard_of(m, node.subject, subject, frame, kind="match")
+    for index, case in enumerate(node.cases):
+        frame.names = dict(before)
+        for child in ast.walk(case.pattern):
+            captured = getattr(child, "name", None) if isinstance(child, (ast.MatchAs, ast.MatchStar)) else None
+            if captured:
+                frame.names[captured] = Unknown(frame.module.place(child), name=captured, path=captured, cause=subject.cause)
+        branch = Guard(guard.kind, guard.expression, guard.place, index, guard.scope, guard.cause, guard.name)
+        with m.under(branch):
+            ended = execute(m, case.body, frame)
+        paths.append(None if ended else frame.names)
+    _keep(frame, _merge(m, guard, before, [*paths, before]))
+    return False
+
+
+def _return(m: Machine, node: ast.Return, frame: Frame) -> bool:
+    value = m.evaluate(node.value, frame) if node.value is not None else NONE
+    frame.returns.append((m.since(frame.depth), value))
+    m.recorder.returned(m, value, node, frame)
+    return True
+
+
+def _leave(m: Machine, node: ast.stmt, frame: Frame) -> bool:
+    return True
+
+
+def _function(m: Machine, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> bool:
+    closure = frame.names if frame.func is not None else None
+    func = FuncV(node, frame.module, closure, frame.cls)
+    func.decorators = tuple(decorator_name(d) for d in node.decorator_list)
+    frame.names[node.name] = func
+    m.recorder.decorated(m, func, frame)
+    return False
+
+
+def decorator_name(node: ast.expr) -> str:
+    """Return a decorator's dotted name without its arguments."""
+    if isinstance(node, ast.Call):
+        node = node.func
+    try:
+        return ast.unparse(node)
+    except (ValueError, RecursionError):
+        return ""
+
+
+def _class(m: Machine, node: ast.ClassDef, frame: Frame) -> bool:
+    frame.names[node.name] = objects.define_class(m, node, frame)
+    m.recorder.class_defined(m, frame.names[node.name], frame)
+    return False
+
+
+def _import(m: Machine, node: ast.Import, frame: Frame) -> bool:
+    for alias in node.names:
+        if alias.asname:
+            frame.names[alias.asname] = _bound(m, objects.Deferred(frame.module, alias.name, "", 0), frame)
+        else:
+            root = alias.name.split(".")[0]
+            frame.names[root] = _bound(m, objects.Deferred(frame.module, root, "", 0), frame)
+    return False
+
+
+def _import_from(m: Machine, node: ast.ImportFrom, frame: Frame) -> bool:
+    for alias in node.names:
+        if alias.name == "*":
+            frame.module.stars.append("." * node.level + (node.module or ""))
+        else:
+            deferred = objects.Deferred(frame.module, node.module or "", alias.name, node.level)
+            frame.names[alias.asname or alias.name] = _bound(m, deferred, frame)
+    return False
+
+
+def _bound(m: Machine, deferred: objects.Deferred, frame: Frame) -> Value:
+    """Keep module-level imports for later; inside a function the import is used anyway."""
+    return deferred if frame.frozen and frame.cls is None else objects.follow(m, deferred)
+
+
+def _global(m: Machine, node: ast.Global, frame: Frame) -> bool:
+    frame.exports.update(node.names)
+    return False
+
+
+def _delete(m: Machine, node: ast.Delete, frame: Frame) -> bool:
+    for target in node.targets:
+        if isinstance(target, ast.Name):
+            frame.names.pop(target.id, None)
+        elif isinstance(target, ast.Subscript):
+            owner = m.evaluate(target.value, frame)
+            m.recorder.deleted(m, owner, target, frame)
+            if isinstance(owner, DictV) and not isinstance(target.slice, ast.Slice):
+                owner.entries.pop(access.plain(m.evaluate(target.slice, frame)), None)
+    return False
+
+
+_HANDLERS: dict[type[ast.stmt], Callable[..., bool | Guard]] = {
+    ast.Expr: _expr,
+    ast.Assign: _assign,
+    ast.AnnAssign: _annassign,
+    ast.AugAssign: _augassign,
+    ast.If: _if,
+    ast.For: _for,
+    ast.AsyncFor: _for,
+    ast.While: _while,
+    ast.With: _with,
+    ast.AsyncWith: _with,
+    ast.Try: _try,
+    ast.Match: _match,
+    ast.Return: _return,
+    ast.Raise: _leave,
+    ast.Continue: _leave,
+    ast.Break: _leave,
+    ast.FunctionDef: _function,
+    ast.AsyncFunctionDef: _function,
+    ast.ClassDef: _class,
+    ast.Import: _import,
+    ast.ImportFrom: _import_from,
+    ast.Global: _global,
+    ast.Delete: _delete,
+}
+if hasattr(ast, "TryStar"):
+    _HANDLERS[ast.TryStar] = _try

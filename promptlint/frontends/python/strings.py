@@ -1,0 +1,255 @@
+"""String tokens: decoded text, and where each character stands in the file.
+
+``ast`` gives a string's value but not its pieces: implicit concatenation and escapes move offsets, and
+before Python 3.12 nodes inside f-strings have wrong positions. This scanner reads the source again::
+
+    f"Hi {user.name!r:>8}\\n" "bye"
+       ~~~ ~~~~~~~~~      ~~   ~~~     literal, hole (expression, conversion, spec), literal …
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from promptlint.frontends.mapped import MappedText
+
+_TOKEN = re.compile(r"([A-Za-z]{0,3})('''|\"\"\"|'|\")")
+_GAP = re.compile(r"(?:[\s\\()]|#[^\n]*)*")
+_ESCAPE = re.compile(r"\\(\n|[0-7]{1,3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|N\{[^}]*\}|.)", re.S)
+_SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "a": "\a", "b": "\b", "f": "\f", "v": "\v", "\n": ""}
+_OPEN, _CLOSE = "([{", ")]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A replacement field of an f-string, as offsets in the file."""
+
+    start: int  # of the expression
+    end: int
+    conversion: str = ""
+    spec: tuple[MappedText | Field, ...] = ()
+    outer: tuple[int, int] = (0, 0)  # with the braces
+    debug: bool = False  # {x=}
+
+
+class _Builder:
+    """Collects decoded characters and the runs that map them."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.text: list[str] = []
+        self.runs: list[tuple[int, int]] = []
+        self.length = 0
+        self.end = 0
+
+    def add(self, text: str, start: int, end: int) -> None:
+        if text:
+            self.runs.append((self.length, start))
+            self.text.append(text)
+            self.length += len(text)
+        self.end = end
+
+    def take(self) -> MappedText | None:
+        if not self.length:
+            return None
+        mapped = MappedText(self.path, "".join(self.text), tuple(self.runs), self.end)
+        self.text, self.runs, self.length = [], [], 0
+        return mapped
+
+
+def _unescape(match: re.Match[str]) -> str:
+    body = match.group(1)
+    if body in _SIMPLE:
+        return _SIMPLE[body]
+    try:
+        if body[0] in "xuU":
+            return chr(int(body[1:], 16))
+        if body[0] == "N" and len(body) > 2:
+            return unicodedata.lookup(body[2:-1])
+        if body[0] in "01234567":
+            return chr(int(body, 8))
+    except (KeyError, ValueError, OverflowError):
+        pass
+    return match.group(0)
+
+
+def _literal(out: _Builder, source: str, start: int, end: int, raw: bool) -> None:
+    """Decode a stretch of literal source."""
+    if raw or "\\" not in source[start:end]:
+        out.add(source[start:end], start, end)
+        return
+    at = start
+    for match in _ESCAPE.finditer(source, start, end):
+        if match.start() > at:
+            out.add(source[at : match.start()], at, match.start())
+        text = _unescape(match)
+        out.add(text, match.start(), match.end())
+        at = match.end()
+    if at < end:
+        out.add(source[at:end], at, end)
+    out.end = end
+
+
+def _expression_end(source: str, start: int, limit: int) -> int:
+    """Return the offset of the ``!``, ``:``, ``=`` or ``}`` that ends a field's expression."""
+    depth, at = 0, start
+    while at < limit:
+        char = source[at]
+        if char in "'\"":
+            match = re.compile("'''|\"\"\"|'|\"").match(source, at)
+            quote = match.group() if match else char
+            close = at + len(quote)
+            while close < limit and not source.startswith(quote, close):
+                close += 2 if source[close] == "\\" else 1
+            at = close + len(quote)
+            continue
+        if char == "#":
+            at = source.find("\n", at, limit)
+            at = limit if at < 0 else at
+            continue
+        if depth == 0:
+            if char in ":}":
+                return at
+            if char == "!" and source[at + 1 : at + 2] != "=":
+                return at
+            if char == "=" and re.match(r"=\s*[!:}]", source[at:limit]) and source[at - 1] not in "=!<>":
+                return at
+        if char in _OPEN:
+            depth += 1
+        elif char in _CLOSE:
+            depth -= 1
+        at += 1
+    return limit
+
+
+def _fields(out: _Builder, source: str, start: int, end: int, raw: bool, in_spec: bool) -> list[MappedText | Field]:
+    """Split the inside of an f-string, or of a format spec, into literals and fields."""
+    pieces: list[MappedText | Field] = []
+    at = begin = start
+    while at < end:
+        char = source[at]
+        if char == "\\" and not raw:
+            at += 2
+            continue
+        if char in "{}" and not in_spec and source[at : at + 2] == char * 2:
+            _literal(out, source, begin, at, raw)
+            out.add(char, at, at + 2)
+            at = begin = at + 2
+            continue
+        if char == "}" and in_spec:
+            break
+        if char != "{":
+            at += 1
+            continue
+        _literal(out, source, begin, at, raw)
+        if (done := out.take()) is not None:
+            pieces.append(done)
+        opened = at
+        stop = _expression_end(source, at + 1, end)
+        first, at = at + 1, stop
+        debug = source[at : at + 1] == "="
+        if debug:
+            at += 1
+            while at < end and source[at].isspace():
+                at += 1
+        conversion = ""
+        if source[at : at + 1] == "!":
+            conversion = source[at + 1 : at + 2]
+            at += 2
+        spec: list[MappedText | Field] = []
+        if source[at : at + 1] == ":":
+            inner = _Builder(out.path)
+            spec = _fields(inner, source, at + 1, end, raw, True)
+            at = inner.end
+        at = min(at + 1, end)
+        pieces.append(Field(first, stop, conversion, tuple(spec), (opened, at), debug))
+        begin = at
+    if begin < at:
+        _literal(out, source, begin, at, raw)
+    out.end = at
+    if (done := out.take()) is not None:
+        pieces.append(done)
+    return pieces
+
+
+def scan(path: str, source: str, start: int, end: int) -> list[MappedText | Field]:
+    """Return the pieces of the string expression at ``start..end``: literals and f-string fields.
+
+    Adjacent literals of an implicit concatenation become one piece.
+    """
+    pieces: list[MappedText | Field] = []
+    out = _Builder(path)
+    at = start
+    while at < end:
+        gap = _GAP.match(source, at)
+        at = gap.end() if gap else at
+        token = _TOKEN.match(source, at, end)
+        if token is None:
+            break
+        prefix, quote = token.group(1).lower(), token.group(2)
+        body = token.end()
+        raw = "r" in prefix
+        formatted = "f" in prefix or "t" in prefix
+        close = _close(source, body, end, quote, formatted)
+        if formatted:
+            for piece in _fields(out, source, body, close, raw, False):
+                if isinstance(piece, MappedText):
+                    pieces.append(piece)
+                else:
+                    pieces.append(piece)
+        else:
+            _literal(out, source, body, close, raw)
+            if (done := out.take()) is not None:
+                pieces.append(done)
+        at = close + len(quote)
+    return _joined(pieces)
+
+
+def _close(source: str, start: int, end: int, quote: str, formatted: bool) -> int:
+    """Return the offset of the closing quote."""
+    at = start
+    while at < end:
+        if source.startswith(quote, at):
+            return at
+        if source[at] == "\\":
+            at += 2
+        elif formatted and source[at] == "{" and source[at : at + 2] != "{{":
+            at = _skip_field(source, at + 1, end)
+        elif formatted and source[at : at + 2] == "{{":
+            at += 2
+        else:
+            at += 1
+    return end
+
+
+def _skip_field(source: str, start: int, end: int) -> int:
+    """Return the offset behind the brace that closes a field."""
+    at = _expression_end(source, start, end)
+    depth = 1
+    while at < end:
+        if source[at] == "{":
+            depth += 1
+        elif source[at] == "}":
+            depth -= 1
+            if depth == 0:
+                return at + 1
+        elif source[at] in "'\"" and depth == 1:
+            return at
+        at += 1
+    return end
+
+
+def _joined(pieces: list[MappedText | Field]) -> list[MappedText | Field]:
+    """Merge neighbouring literals into one piece each."""
+    out: list[MappedText | Field] = []
+    for piece in pieces:
+        last = out[-1] if out else None
+        if isinstance(piece, MappedText) and isinstance(last, MappedText):
+            shift = len(last.text)
+            runs = last.runs + tuple((a + shift, b) for a, b in piece.runs)
+            out[-1] = MappedText(last.path, last.text + piece.text, runs, piece.end)
+        else:
+            out.append(piece)
+    return out

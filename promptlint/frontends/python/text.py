@@ -1,0 +1,253 @@
+"""Values as text, and the string methods that keep pieces apart."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Sequence
+from dataclasses import replace
+
+from promptlint.frontends import fields
+from promptlint.frontends.mapped import MappedText
+from promptlint.frontends.python.machine import fixed, hole, step
+from promptlint.frontends.python.values import (
+    Alt,
+    Choice,
+    Const,
+    DictV,
+    Ext,
+    Hole,
+    Item,
+    ListV,
+    Lit,
+    Loop,
+    Obj,
+    Part,
+    Seg,
+    Str,
+    Template,
+    Unknown,
+    Value,
+    flat,
+    text_of,
+)
+from promptlint.layout import Cause, Guard
+from promptlint.source import Place
+
+SHORT = 24  # a text with fewer known characters is a value on its way, not a prompt
+
+
+def parts_of(value: Value, place: Place, expression: str) -> tuple[Part, ...]:
+    """Return a value as it appears in a text at ``place``."""
+    if isinstance(value, Str):
+        if value.cause is not None and value.literal_length() < SHORT:
+            return tuple(_enter(p, place) for p in value.parts)
+        return value.parts
+    if isinstance(value, Const):
+        text = str(value.value)
+        return (Lit(text, fixed(place, text), whole=True),) if text else ()
+    if isinstance(value, Choice):
+        return (Alt(value.guard, tuple(parts_of(v, place, expression) for v in value.values)),)
+    if isinstance(value, Template):
+        return value.parts or (Hole(place, expression),)
+    if isinstance(value, Ext):
+        return (Hole(place, expression, value.path),)
+    if isinstance(value, Obj) and "content" in value.attrs and value.kind == "message":
+        return parts_of(value.attrs["content"], place, expression)
+    return (hole(place, value, expression),)
+
+
+def _enter(part: Part, place: Place) -> Part:
+    """Move a hole of a short text to the place where the text enters a longer one."""
+    if isinstance(part, Hole) and part.cause is not None:
+        cause = part.cause
+        if cause.place is None:
+            cause = replace(cause, place=part.place)
+        elif part.place != cause.place:
+            cause = step(cause, part.place, "formatted here") or cause
+        return replace(part, place=place, cause=cause)
+    if isinstance(part, Alt):
+        return Alt(part.guard, tuple(tuple(_enter(p, place) for p in b) for b in part.branches))
+    if isinstance(part, Loop):
+        return Loop(part.guard, tuple(_enter(p, place) for p in part.parts))
+    return part
+
+
+def concat(left: Value, right: Value, place: Place) -> Str:
+    """Return ``left + right`` for values of which at least one is text."""
+    return Str(parts_of(left, place, "") + parts_of(right, place, ""))
+
+
+def wrap_guards(parts: tuple[Part, ...], guards: Sequence[Guard]) -> tuple[Part, ...]:
+    """Put text under conditions, the outermost first."""
+    for guard in reversed(guards):
+        if guard.kind in ("for", "while"):
+            parts = (Loop(guard, parts),)
+        else:
+            empty: tuple[Part, ...] = ()
+            branches = (empty,) * guard.branch + (parts,) + (() if guard.branch else (empty,))
+            parts = (Alt(guard, branches),)
+    return parts
+
+
+def joined(separator: tuple[Part, ...], items: Sequence[Item], order: Cause | None, place: Place) -> Str:
+    """Return ``separator.join(items)``; items that are only sometimes there keep their conditions.
+
+    ``order`` makes one hole of it all: what the elements are is known, in which order is not.
+    """
+    if order is not None:
+        return Str((Hole(place, "join", cause=order, multiline=any("\n" in text_of(p) for p in separator)),))
+    out: list[Part] = []
+    for index, item in enumerate(items):
+        piece = parts_of(item.value, place, "")
+        if index:
+            piece = separator + piece
+        if item.spread:
+            piece = (Loop(Guard("for", "", place), piece),)
+        out.extend(wrap_guards(piece, item.guards) if item.guards else piece)
+    return Str(tuple(out))
+
+
+def stripped(value: Str, method: str, chars: str | None) -> Str:
+    """Return ``value.strip()`` and its like; only known text at the ends changes."""
+    parts = list(value.parts)
+    if method in ("strip", "lstrip") and parts and isinstance(parts[0], Lit):
+        text = parts[0].text.lstrip(chars)
+        parts[0] = parts[0].cut(len(parts[0].text) - len(text), len(parts[0].text))
+    if method in ("strip", "rstrip") and parts and isinstance(parts[-1], Lit):
+        parts[-1] = parts[-1].cut(0, len(parts[-1].text.rstrip(chars)))
+    return Str(tuple(p for p in parts if not (isinstance(p, Lit) and not p.text)))
+
+
+def dedented(value: Str) -> Str:
+    """Return ``textwrap.dedent(value)``, as if no hole spoiled the margin."""
+    margin = None
+    line_start = True
+    for part in flat(value.parts):
+        text = text_of(part)
+        for index, line in enumerate(text.split("\n")):
+            if (index or line_start) and line.strip():
+                indent = len(line) - len(line.lstrip(" \t"))
+                margin = indent if margin is None else min(margin, indent)
+        line_start = text.endswith("\n") if text else False
+    plain = value.plain()
+    if plain is not None and len(value.parts) == 1 and isinstance(value.parts[0], Lit):
+        first = value.parts[0]
+        return Str((replace(first, text=textwrap.dedent(plain), whole=True),))
+    if not margin:
+        return value
+    pattern = re.compile(r"(^|\n)[ \t]{1,%d}" % margin)
+    return Str(_map_text(value.parts, lambda text: pattern.sub(r"\1", text)))
+
+
+def _map_text(parts: tuple[Part, ...], change) -> tuple[Part, ...]:  # type: ignore[no-untyped-def]
+    out: list[Part] = []
+    for part in parts:
+        if isinstance(part, Lit):
+            text = change(part.text)
+            out.append(part if text == part.text else replace(part, text=text, whole=True))
+        elif isinstance(part, Alt):
+            out.append(Alt(part.guard, tuple(_map_text(b, change) for b in part.branches)))
+        elif isinstance(part, Loop):
+            out.append(Loop(part.guard, _map_text(part.parts, change)))
+        else:
+            out.append(part)
+    return tuple(out)
+
+
+def split_lines(value: Str) -> ListV | None:
+    """Return the lines of a fully known text."""
+    if value.plain() is None or len(value.parts) != 1 or not isinstance(value.parts[0], Lit):
+        return None
+    part, at, items = value.parts[0], 0, []
+    for line in part.text.splitlines(keepends=True):
+        body = line.rstrip("\n")
+        items.append(Item(Str((part.cut(at, at + len(body)),))))
+        at += len(line)
+    return ListV(items[:400])
+
+
+def mapped(part: Lit) -> MappedText:
+    """Return a piece of known text with its way back to the file."""
+    if not part.whole:
+        return part.source.mapped.slice(part.at, part.at + len(part.text))
+    place = part.place()
+    return MappedText(place.path, part.text, ((0, place.span.start),), place.span.end)
+
+
+def with_fields(parts: tuple[Part, ...], style: str) -> tuple[Part, ...]:
+    """Split known text at its placeholders; other pieces stay as they are."""
+    out: list[Part] = []
+    for part in parts:
+        if isinstance(part, Lit):
+            out.extend(Seg(segment) for segment in fields.segments(mapped(part), style))
+        elif isinstance(part, Alt):
+            out.append(Alt(part.guard, tuple(with_fields(b, style) for b in part.branches)))
+        elif isinstance(part, Loop):
+            out.append(Loop(part.guard, with_fields(part.parts, style)))
+        else:
+            out.append(part)
+    return tuple(out)
+
+
+def fill(parts: tuple[Part, ...], values: dict[str, Value], rest: Value | None, partial: bool) -> tuple[Part, ...]:
+    """Put values into the holes that carry their names.
+
+    ``rest`` stands for further values of unknown names (``**kwargs``). A hole without a value stays.
+    ``partial`` keeps text between the fields as it is, for a second round.
+    """
+    out: list[Part] = []
+    for part in parts:
+        if isinstance(part, Alt):
+            out.append(Alt(part.guard, tuple(fill(b, values, rest, partial) for b in part.branches)))
+        elif isinstance(part, Loop):
+            out.append(Loop(part.guard, fill(part.parts, values, rest, partial)))
+        elif isinstance(part, Seg) and part.segment.text is None:
+            out.extend(_filled(part, values, rest))
+        else:
+            out.append(part)
+    return tuple(out)
+
+
+def _filled(part: Seg, values: dict[str, Value], rest: Value | None) -> tuple[Part, ...]:
+    segment = part.segment
+    name = segment.origin.name
+    root = re.split(r"[.\[(]", name, maxsplit=1)[0]
+    value = values.get(name, values.get(root))
+    if value is None:
+        if rest is not None and rest.cause is not None and segment.cause is None:
+            return (Seg(replace(segment, cause=rest.cause, scope=rest.cause.scope)),)
+        return (part,)
+    whole = name == root and segment.origin.expression.strip(" {}$()") in (name, "", f"-{name}-")
+    if not segment.guards and whole:
+        # Text keeps its pieces; what is unknown stands at the field.
+        if isinstance(value, Str) and value.literal_length() >= SHORT:
+            return value.parts
+        return tuple(_at_field(p, segment.place) for p in parts_of(value, segment.place, name))
+    cause = value.cause
+    if isinstance(value, Const) or (isinstance(value, Str) and value.plain() is not None):
+        return (Seg(replace(segment, scope=segment.scope, cause=None, origin=replace(segment.origin, name=""))),)
+    if cause is None:
+        return (part,)
+    entered = step(cause, cause.place, "") if cause.place is None else cause
+    return (Seg(replace(segment, cause=entered, scope=cause.scope)),)
+
+
+def _at_field(part: Part, place: Place) -> Part:
+    if isinstance(part, Hole):
+        cause = part.cause
+        if cause is not None and part.place != place and part.place != cause.place:
+            cause = step(cause, part.place, "given here")
+        return replace(part, place=place, cause=cause)
+    return part
+
+
+def keys_of(mapping: DictV) -> dict[str, Value]:
+    """Return the entries of a mapping that have constant text keys."""
+    return {k: i.value for k, i in mapping.entries.items() if isinstance(k, str)}
+
+
+def unknown_text(value: Value, place: Place, expression: str) -> Unknown:
+    """Return the unknown result of an operation on a value, with its cause kept."""
+    name = value.name if isinstance(value, Unknown) else ""
+    return Unknown(place, name=name, cause=value.cause, text=expression)

@@ -1,0 +1,445 @@
+"""The values that the evaluator computes: text as pieces, collections, objects, and the unknown.
+
+Text keeps the place of every piece. What cannot be known stays a `Hole` or an `Unknown` that carries
+its name and, where it was traced, the `Cause` that makes it change.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from promptlint.frontends.mapped import MappedText
+from promptlint.layout import Breakpoint, Cause, Guard, Segment
+from promptlint.source import Place
+
+if TYPE_CHECKING:
+    from promptlint.frontends.python.modules import Module
+
+
+class TextSource:
+    """Where decoded text comes from; its character map is made only when somebody asks."""
+
+    __slots__ = ("_make", "_mapped", "path")
+
+    def __init__(self, path: str, make: Callable[[], MappedText]) -> None:
+        self.path = path
+        self._make = make
+        self._mapped: MappedText | None = None
+
+    @property
+    def mapped(self) -> MappedText:
+        """Return the text with its way back to the file."""
+        if self._mapped is None:
+            self._mapped = self._make()
+        return self._mapped
+
+
+@dataclass(frozen=True, slots=True)
+class Lit:
+    """Known text: ``text`` starts at offset ``at`` of the decoded text of ``source``.
+
+    ``whole`` is set where the text was changed (dedent, strip of the middle) and no longer maps
+    character by character.
+    """
+
+    text: str
+    source: TextSource
+    at: int = 0
+    whole: bool = False
+
+    def place(self) -> Place:
+        """Return where the text stands."""
+        mapped = self.source.mapped
+        if self.whole:
+            return mapped.place(0, len(mapped.text))
+        return mapped.place(self.at, self.at + len(self.text))
+
+    def cut(self, start: int, end: int) -> Lit:
+        """Return a part of the text."""
+        return replace(self, text=self.text[start:end], at=self.at + (0 if self.whole else start))
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """A place in a text whose value is not known."""
+
+    place: Place
+    expression: str
+    name: str = ""
+    cause: Cause | None = None
+    loop: int = 0  # id of the loop whose counter this is
+    call: bool = False
+    multiline: bool = True  # the value may contain a newline
+
+
+@dataclass(frozen=True, slots=True)
+class Alt:
+    """One of several texts, chosen by a condition."""
+
+    guard: Guard
+    branches: tuple[tuple[Part, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """Text repeated for each element of a collection."""
+
+    guard: Guard
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A cache mark at this point."""
+
+    breakpoint: Breakpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Seg:
+    """A segment as another frontend made it: a piece of a template file, or of a text with fields."""
+
+    segment: Segment
+
+
+Part = Lit | Hole | Alt | Loop | Mark | Seg
+
+
+class Value:
+    """Base of all values."""
+
+    __slots__ = ()
+
+    cause: Cause | None = None
+
+
+class Const(Value):
+    """A number, boolean, None, bytes or other constant."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+
+NONE = Const(None)
+
+
+class Str(Value):
+    """Text as pieces."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: tuple[Part, ...]) -> None:
+        self.parts = parts
+
+    @property
+    def cause(self) -> Cause | None:  # type: ignore[override]
+        """Return the worst cause among the holes."""
+        return worst(*(cause_of(p) for p in flat(self.parts)))
+
+    def plain(self) -> str | None:
+        """Return the text if all of it is known."""
+        out = []
+        for part in self.parts:
+            if isinstance(part, Lit):
+                out.append(part.text)
+            elif isinstance(part, Seg) and part.segment.text is not None and not part.segment.guards:
+                out.append(part.segment.text)
+            else:
+                return None
+        return "".join(out)
+
+    def literal_length(self) -> int:
+        """Return the number of known characters."""
+        return sum(len(text_of(p)) for p in flat(self.parts))
+
+
+class Unknown(Value):
+    """A value that is not known: its name, its place, and why it changes if that was traced.
+
+    ``path`` is the dotted expression it came from (``client.chat.completions``), ``kind`` the
+    external type where known. ``loop`` is set for counters of a loop.
+    """
+
+    __slots__ = ("cause", "loop", "multiline", "name", "path", "place", "text")
+
+    def __init__(
+        self,
+        place: Place | None,
+        *,
+        name: str = "",
+        path: str = "",
+        cause: Cause | None = None,
+        text: str = "",
+        loop: int = 0,
+        multiline: bool = True,
+    ) -> None:
+        self.place = place
+        self.name = name
+        self.path = path
+        self.cause = cause
+        self.text = text
+        self.loop = loop
+        self.multiline = multiline
+
+
+@dataclass(slots=True)
+class Item:
+    """An element of a list, with the conditions under which it is there."""
+
+    value: Value
+    guards: tuple[Guard, ...] = ()
+    spread: bool = False  # stands for all elements of an unknown collection
+
+
+class ListV(Value):
+    """A list, tuple or set. ``order`` says why its order is not fixed, if it is not."""
+
+    __slots__ = ("depth", "items", "kind", "name", "order", "owner")
+
+    def __init__(self, items: list[Item], kind: str = "list", order: Cause | None = None, depth: int = 0) -> None:
+        self.items = items
+        self.kind = kind
+        self.order = order
+        self.depth = depth
+        self.name = ""
+        self.owner = ""
+
+    @property
+    def cause(self) -> Cause | None:  # type: ignore[override]
+        """Return the worst cause of order and elements."""
+        return worst(self.order, *(i.value.cause for i in self.items[:50]))
+
+    def known(self) -> bool:
+        """Tell whether every element is known to be there."""
+        return not any(i.spread or i.guards for i in self.items)
+
+
+class DictV(Value):
+    """A mapping in insertion order. ``rest`` holds values merged in from unknown mappings."""
+
+    __slots__ = ("depth", "entries", "place", "rest")
+
+    def __init__(self, depth: int = 0, place: Place | None = None) -> None:
+        self.entries: dict[object, Item] = {}
+        self.rest: list[Value] = []
+        self.depth = depth
+        self.place = place
+
+    @property
+    def cause(self) -> Cause | None:  # type: ignore[override]
+        """Return the worst cause among the values."""
+        return worst(*(i.value.cause for i in list(self.entries.values())[:50]), *(r.cause for r in self.rest))
+
+    def get(self, key: object) -> Value | None:
+        """Return the value of a constant key."""
+        item = self.entries.get(key)
+        return item.value if item else None
+
+
+class FuncV(Value):
+    """A function of the project: its node, its module, and the names it closes over."""
+
+    __slots__ = ("closure", "cls", "decorators", "module", "name", "node")
+
+    def __init__(
+        self,
+        node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,
+        module: Module,
+        closure: dict[str, Value] | None = None,
+        cls: ClassV | None = None,
+    ) -> None:
+        self.node = node
+        self.module = module
+        self.closure = closure
+        self.cls = cls
+        self.name = getattr(node, "name", "<lambda>")
+        self.decorators: tuple[str, ...] = ()
+
+
+class Bound(Value):
+    """A method with its object, or a function with some arguments given (``partial``)."""
+
+    __slots__ = ("args", "func", "keywords", "receiver")
+
+    def __init__(
+        self,
+        func: Value,
+        receiver: Value | None = None,
+        args: tuple[Value, ...] = (),
+        keywords: dict[str, Value] | None = None,
+    ) -> None:
+        self.func = func
+        self.receiver = receiver
+        self.args = args
+        self.keywords = keywords or {}
+
+
+class ClassV(Value):
+    """A class of the project."""
+
+    __slots__ = ("bases", "external", "module", "name", "namespace", "node", "writes")
+
+    def __init__(self, node: ast.ClassDef, module: Module) -> None:
+        self.node = node
+        self.module = module
+        self.name = node.name
+        self.namespace: dict[str, Value] = {}
+        self.bases: list[ClassV] = []
+        self.external: list[str] = []  # dotted names of bases outside the project
+        self.writes: dict[str, list[tuple[FuncV, ast.AST]]] | None = None
+
+    def mro(self) -> Iterator[ClassV]:
+        """Yield this class and its project bases, depth first, each once."""
+        seen: set[int] = set()
+        stack: list[ClassV] = [self]
+        while stack:
+            cls = stack.pop(0)
+            if id(cls) in seen:
+                continue
+            seen.add(id(cls))
+            yield cls
+            stack[:0] = cls.bases
+
+    def find(self, name: str, after: ClassV | None = None) -> Value | None:
+        """Return an attribute through the bases; ``after`` starts behind that class (``super()``)."""
+        waiting = after is not None
+        for cls in self.mro():
+            if waiting:
+                waiting = cls is not after
+                continue
+            if name in cls.namespace:
+                return cls.namespace[name]
+        return None
+
+
+class Obj(Value):
+    """An instance of a project class, or of a library class that the evaluator models (``kind``)."""
+
+    __slots__ = ("attrs", "busy", "cls", "kind", "name", "place")
+
+    def __init__(self, cls: ClassV | None = None, kind: str = "", name: str = "", place: Place | None = None) -> None:
+        self.cls = cls
+        self.kind = kind
+        self.name = name
+        self.attrs: dict[str, Value] = {}
+        self.place = place
+        self.busy: set[str] = set()
+
+
+class Ext(Value):
+    """Something outside the project, known by its dotted name: ``datetime.datetime``, ``openai.OpenAI()``."""
+
+    __slots__ = ("path",)
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+
+class ModuleV(Value):
+    """A module of the project."""
+
+    __slots__ = ("module",)
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+
+
+class Super(Value):
+    """What ``super()`` gives: an object whose attributes are looked up behind a class."""
+
+    __slots__ = ("after", "receiver")
+
+    def __init__(self, receiver: Value, after: ClassV | None) -> None:
+        self.receiver = receiver
+        self.after = after
+
+
+class Choice(Value):
+    """One of several values, chosen by a condition."""
+
+    __slots__ = ("guard", "values")
+
+    def __init__(self, guard: Guard, values: tuple[Value, ...]) -> None:
+        self.guard = guard
+        self.values = values
+
+    @property
+    def cause(self) -> Cause | None:  # type: ignore[override]
+        """Return the worst cause among the values."""
+        return worst(*(v.cause for v in self.values))
+
+
+@dataclass(slots=True)
+class Template(Value):
+    """A text with named fields, and the values already given to some of them."""
+
+    parts: tuple[Part, ...]
+    fields: dict[str, Value] = field(default_factory=dict)
+    role: str = ""
+    kind: str = ""  # "messages" for a chat template: `messages` holds its parts
+    messages: tuple[Value, ...] = ()
+
+
+def worst(*causes: Cause | None) -> Cause | None:
+    """Return the cause that changes most often, the surer one first among equals."""
+    best: Cause | None = None
+    for cause in causes:
+        if cause is not None and (
+            best is None
+            or (cause.scope.rank, cause.confidence.rank) > (best.scope.rank, best.confidence.rank)
+        ):
+            best = cause
+    return best
+
+
+def flat(parts: Iterable[Part]) -> Iterator[Part]:
+    """Yield literals, holes and marks in order, through branches and loops."""
+    for part in parts:
+        if isinstance(part, Alt):
+            for branch in part.branches:
+                yield from flat(branch)
+        elif isinstance(part, Loop):
+            yield from flat(part.parts)
+        else:
+            yield part
+
+
+def cause_of(part: Part) -> Cause | None:
+    """Return why a piece changes, if it is a hole with a known cause."""
+    if isinstance(part, Hole):
+        return part.cause
+    return part.segment.cause if isinstance(part, Seg) else None
+
+
+def text_of(part: Part) -> str:
+    """Return the known text of a piece, or nothing."""
+    if isinstance(part, Lit):
+        return part.text
+    return (part.segment.text or "") if isinstance(part, Seg) else ""
+
+
+def map_causes(parts: tuple[Part, ...], change: Callable[[Cause], Cause | None]) -> tuple[Part, ...]:
+    """Return the pieces with every cause replaced by what ``change`` makes of it."""
+    out: list[Part] = []
+    for part in parts:
+        if isinstance(part, Hole) and part.cause is not None:
+            out.append(replace(part, cause=change(part.cause)))
+        elif isinstance(part, Seg) and part.segment.cause is not None:
+            out.append(Seg(replace(part.segment, cause=change(part.segment.cause))))
+        elif isinstance(part, Alt):
+            out.append(Alt(part.guard, tuple(map_causes(b, change) for b in part.branches)))
+        elif isinstance(part, Loop):
+            out.append(Loop(part.guard, map_causes(part.parts, change)))
+        else:
+            out.append(part)
+    return tuple(out)
+
+
+def describe(value: Any) -> str:
+    """Return a word for a value's type, for explanations."""
+    return type(value).__name__.removesuffix("V").lower()
