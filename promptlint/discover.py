@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -34,6 +35,12 @@ _BY_SUFFIX = {
     ".jinja2": FileType.JINJA,
     ".jinja-md": FileType.JINJA,
 }
+_GENERATED = re.compile(
+    "bash|bat|bzl|c|cc|cfg|cmake|conf|cpp|cs|css|csv|env|go|h|hcl|hpp|htm|html|ini|ipynb|java|js|jsx|kt|lua|mk|php|"
+    "properties|proto|ps1|py|pyi|r|rb|rs|rst|scala|scss|service|sh|sql|swift|tex|tf|toml|ts|tsx|vue|zsh"
+)
+"""Of ``x.py.j2``: templates that write programs, pages and settings, not prompts."""
+_DATA = frozenset({"json", "yaml", "yml"})  # the same, unless the name speaks of a prompt
 _CHAT_TEMPLATES = ("chat_template.jinja", "chat_template.json", "tokenizer_config.json")
 
 
@@ -44,8 +51,16 @@ def type_of(name: str, include: PathRules | None = None) -> FileType | None:
         return FileType.CHAT_TEMPLATE
     stem, _, suffix = base.rpartition(".")
     found = _BY_SUFFIX.get(f".{suffix.lower()}") if stem else None
-    if found is FileType.JINJA and "chat_template" in name:
-        return FileType.CHAT_TEMPLATE
+    if found is FileType.JINJA:
+        if "chat_template" in name:
+            return FileType.CHAT_TEMPLATE
+        inner = stem.rpartition(".")[2].lower() if "." in stem else ""
+        if (
+            _GENERATED.fullmatch(inner)
+            or (inner in _DATA and "prompt" not in base.lower())
+            or stem == "Dockerfile"
+        ):
+            return None
     if found is None and include is not None and include.matches(name):
         return FileType.JINJA
     return found
