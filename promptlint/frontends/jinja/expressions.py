@@ -251,8 +251,10 @@ def _getitem(node: nodes.Getitem, scope: Scope) -> Value:
         attribute = f".{key.value}" if isinstance(key.value, str) else f"[{key.value}]"
         constant = key.value
         return lift(base, lambda value: _indexed(value, constant, attribute, node, scope))
-    item = _member(base, "[]", node, scope)
     extra = names_of(key)
+    if not names_of(base):
+        return composite((key, base), written(node, scope))
+    item = _member(base, "[]", node, scope)
     if not isinstance(item, Symbol) or not extra:
         return item
     return replace(item, names=tuple(dict.fromkeys((*item.names, *extra))))

@@ -98,7 +98,10 @@ def apply_filter(
 
 
 _METHODS = frozenset(
-    ["strip", "lstrip", "rstrip", "upper", "lower", "title", "capitalize", "startswith", "endswith"]
+    (
+        *("strip", "lstrip", "rstrip", "upper", "lower", "title", "capitalize"),
+        *("startswith", "endswith", "split", "rsplit", "splitlines"),
+    )
 )
 
 

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import TypeVar
 
 from jinja2 import Environment, TemplateSyntaxError, nodes
 from jinja2.lexer import Token
@@ -33,7 +34,9 @@ _OWN_TAGS = frozenset(
     ]
 )
 _INNER_TAGS = ("elif", "else", "pluralize")
-_SILENT_TAGS = frozenset(("do", "break", "continue", "debug", "load", "csrf_token"))
+_Expr = TypeVar("_Expr", bound=nodes.Expr)
+_SILENT_TAGS = frozenset(("debug", "load", "csrf_token"))
+_LOOP_TAGS = {"break": nodes.Break, "continue": nodes.Continue}
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,24 @@ class _Parser(Parser):
     def parse_unary(self, with_filter: bool = True) -> nodes.Expr:
         """Parse an operand and note where it stands."""
         start = self.stream.current.lineno
-        node = super().parse_unary(with_filter)
+        return self._noted(super().parse_unary(with_filter), start)
+
+    def parse_primary(self, with_namespace: bool = False) -> nodes.Expr:
+        """Parse a name, constant or bracketed expression and note where it stands."""
+        start = self.stream.current.lineno
+        return self._noted(super().parse_primary(with_namespace), start)
+
+    def parse_subscript(self, node: nodes.Expr) -> nodes.Getattr | nodes.Getitem:
+        """Parse ``.name`` or ``[…]`` behind an expression and note where the whole stands."""
+        start = self.spans.get(id(node), (node.lineno, 0))[0]
+        return self._noted(super().parse_subscript(node), start)
+
+    def parse_call(self, node: nodes.Expr) -> nodes.Call:
+        """Parse the arguments of a call and note where the whole stands."""
+        start = self.spans.get(id(node), (node.lineno, 0))[0]
+        return self._noted(super().parse_call(node), start)
+
+    def _noted(self, node: _Expr, start: int) -> _Expr:
         self.spans[id(node)] = (start, self.stream.last_end)
         self.kept.append(node)
         return node
@@ -138,6 +158,8 @@ class _Parser(Parser):
             next(self.stream)
         end = f"end{name}"
         if end not in self.block_names:
+            if name in _LOOP_TAGS:
+                return _LOOP_TAGS[name](lineno=token.lineno)
             if name in _SILENT_TAGS:
                 return []
             call = nodes.Call(nodes.Name(name, "load", lineno=token.lineno), [], [], None, None)
@@ -157,11 +179,16 @@ class _Parser(Parser):
 
 @lru_cache(maxsize=128)
 def parse(text: str, dialect: str, delimiters: Delimiters) -> Parsed:
-    """Parse a template whose newlines are ``\\n``.
+    """Parse a template whose newlines are ``\\n``. The result is shared: its tree must not be changed.
 
     Raises:
         JinjaError: with what is wrong and at which offset.
     """
+    return parse_anew(text, dialect, delimiters)
+
+
+def parse_anew(text: str, dialect: str, delimiters: Delimiters) -> Parsed:
+    """Parse a template into a tree of the caller's own; as `parse` otherwise."""
     env = environment(dialect, delimiters)
     tokens = tokenize(env, text)
     parser = _Parser(env, tokens)

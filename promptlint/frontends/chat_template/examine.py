@@ -1,0 +1,131 @@
+"""Everything that is observed about one chat template by trying it out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from promptlint.frontends.base import Delimiters
+from promptlint.frontends.chat_template.clock import ClockCall, clock_calls
+from promptlint.frontends.chat_template.conversations import (
+    NAMES,
+    STYLES,
+    Conversation,
+    conversation,
+    words,
+)
+from promptlint.frontends.chat_template.growth import Rewrite, rewrites, values
+from promptlint.frontends.chat_template.meter import Meter, TooExpensiveError
+from promptlint.frontends.chat_template.sandbox import Event, RefusedError, Renderer, RenderError
+from promptlint.frontends.jinja.lexer import JinjaError
+from promptlint.frontends.jinja.parse import parse_anew
+
+MAX_TEXT = 200_000
+MAX_TAGS = 8_000
+_TOKENS: dict[str, object] = {
+    "bos_token": "<s>",
+    "eos_token": "</s>",
+    "pad_token": "<pad>",
+    "unk_token": "<unk>",
+    "sep_token": "<sep>",
+    "cls_token": "<cls>",
+    "mask_token": "<mask>",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class LateTools:
+    """The tools are printed behind an answer: ``offset`` is where, in the template."""
+
+    offset: int
+    conversation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """What was found, what was tried, and what could not be tried."""
+
+    clocks: tuple[ClockCall, ...] = ()
+    rewrites: tuple[Rewrite, ...] = ()
+    late_tools: LateTools | None = None
+    rendered: tuple[str, ...] = ()  # conversations that the template takes
+    gaps: tuple[str, ...] = ()
+
+
+def examine(text: str) -> Examination:
+    """Render a chat template with growing conversations; never raises for a bad template."""
+    meter = Meter()
+    try:
+        parsed = parse_anew(text, "chat", Delimiters())
+        if len(text) > MAX_TEXT or len(parsed.tokens.tags) > MAX_TAGS:
+            return Examination(gaps=("not rendered: the template is too large",))
+        written = parse_anew(text, "chat", Delimiters()).tree
+        renderer = Renderer(parsed.tree, meter)
+    except JinjaError as error:
+        return Examination(gaps=(f"not rendered: {error}",))
+    except (RenderError, TooExpensiveError) as error:
+        return Examination(gaps=(f"not rendered: {error}",))
+    tried: list[Conversation] = []
+    clocks: tuple[ClockCall, ...] = ()
+    found: dict[tuple[str, int], Rewrite] = {}
+    late: LateTools | None = None
+    gaps: list[str] = []
+    try:
+        tried = list(_accepted(renderer))
+        clocks = tuple(clock_calls(written, renderer, tried, _TOKENS))
+        for candidate in tried:
+            late = late or _late_tools(renderer, candidate)
+            for rewrite in rewrites(renderer, candidate, _TOKENS):
+                found.setdefault((rewrite.mechanism, rewrite.offset), rewrite)
+    except TooExpensiveError as error:
+        gaps.append(f"rendering was stopped: {error}")
+        clocks = clocks or tuple(clock_calls(written, None, (), _TOKENS))
+    if not tried and not gaps:
+        gaps.append("not rendered: the template takes none of the conversations that were tried")
+    names = tuple(candidate.name for candidate in tried)
+    return Examination(clocks, _clearest(found), late, names, tuple(gaps))
+
+
+def _accepted(renderer: Renderer) -> Iterator[Conversation]:
+    """Yield each conversation in the first style that the template renders with its texts in it."""
+    for name in NAMES:
+        for style in STYLES:
+            candidate = conversation(name, style)
+            try:
+                text = renderer.render(values(candidate, len(candidate.messages), _TOKENS))
+            except (RefusedError, RenderError):
+                continue
+            shown = {word for _, word in words(text)}
+            wanted = [marker for marker in candidate.markers if marker.kind in ("user", "call")]
+            if all(marker.word in shown for marker in wanted):
+                yield candidate
+                break
+
+
+def _late_tools(renderer: Renderer, candidate: Conversation) -> LateTools | None:
+    """Return where the tools are printed if that is behind the first answer."""
+    tools = next((marker.word for marker in candidate.markers if marker.kind == "tools"), None)
+    answer = next((marker.word for marker in candidate.markers if marker.kind in ("content", "call")), None)
+    if tools is None or answer is None:
+        return None
+    events: list[Event] = []
+    text = renderer.render(values(candidate, len(candidate.messages), _TOKENS), events)
+    if not 0 <= text.find(answer) < text.find(tools):
+        return None
+    offset = next((event.offset for event in events if event.text and tools in event.text), 0)
+    return LateTools(offset, candidate.name)
+
+
+def _clearest(found: dict[tuple[str, int], Rewrite]) -> tuple[Rewrite, ...]:
+    """Return at most one rewrite a mechanism and turn role, usual conversations first.
+
+    One rule in a template (``is this behind the last question?``) shows in several lines and
+    conversations; the first, simplest one tells it.
+    """
+    usual = {r.mechanism for r in found.values() if not r.unusual}
+    kept: dict[tuple[str, bool], Rewrite] = {}
+    for rewrite in found.values():
+        if rewrite.unusual and rewrite.mechanism in usual:
+            continue
+        kept.setdefault((rewrite.mechanism, rewrite.unusual), rewrite)
+    return tuple(kept.values())

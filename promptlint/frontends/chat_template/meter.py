@@ -1,0 +1,88 @@
+"""Limits of a rendering: work, time, and the size of every value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from time import perf_counter
+
+MAX_WEIGHT = 500_000  # characters, or items, of one value with everything in it
+MAX_NUMBER = 10_000  # a number that a filter or method may get: widths, counts, indents
+MAX_WORK = 20_000_000  # characters and items handled in all renderings of one template
+MAX_SECONDS = 1.5
+
+
+class TooExpensiveError(Exception):
+    """The template was stopped: too much work, too much time, or a value that grew too large."""
+
+
+class Meter:
+    """Counts the work of all renderings of one template."""
+
+    def __init__(self, work: int = MAX_WORK, seconds: float = MAX_SECONDS) -> None:
+        self.left = work
+        self.deadline = perf_counter() + seconds
+        self.seconds = seconds
+
+    def spend(self, cost: int) -> None:
+        """Count work.
+
+        Raises:
+            TooExpensiveError: the work or the time is used up.
+        """
+        self.left -= cost
+        if self.left < 0:
+            raise TooExpensiveError("it does too much work")
+        if perf_counter() > self.deadline:
+            raise TooExpensiveError(f"it takes longer than {self.seconds} s")
+
+    def weigh(self, value: object) -> int:
+        """Return the size of a value with everything in it, counted as often as it would be printed.
+
+        Raises:
+            TooExpensiveError: it is larger than `MAX_WEIGHT`.
+        """
+        if isinstance(value, str | bytes):
+            weight = len(value)
+        else:
+            weight = 0
+            waiting = [value]
+            while waiting:
+                item = waiting.pop()
+                weight += 1
+                if isinstance(item, str | bytes):
+                    weight += len(item)
+                elif isinstance(item, int):
+                    weight += item.bit_length() // 8
+                elif isinstance(item, Mapping):
+                    waiting.extend(item.keys())
+                    waiting.extend(item.values())
+                elif isinstance(item, list | tuple | set | frozenset):
+                    waiting.extend(item)
+                if weight + len(waiting) > MAX_WEIGHT:
+                    break
+        if weight > MAX_WEIGHT:
+            raise TooExpensiveError(f"a value grows beyond {MAX_WEIGHT:,} characters")
+        self.spend(1 + weight)
+        return weight
+
+    def check_arguments(self, values: Iterable[object]) -> int:
+        """Return the weight of the heaviest argument, and refuse numbers that make results explode.
+
+        Raises:
+            TooExpensiveError: a number above `MAX_NUMBER`, or a value that is too large.
+        """
+        heaviest = 0
+        for value in values:
+            if isinstance(value, int) and abs(value) > MAX_NUMBER:
+                raise TooExpensiveError(f"a number above {MAX_NUMBER:,} is used as a width or count")
+            heaviest = max(heaviest, self.weigh(value))
+        return heaviest
+
+    def allow_product(self, count: int, size: int) -> None:
+        """Refuse a result of ``count`` parts of ``size`` characters before it is made.
+
+        Raises:
+            TooExpensiveError: it would be larger than `MAX_WEIGHT`.
+        """
+        if count * size > MAX_WEIGHT:
+            raise TooExpensiveError(f"a value grows beyond {MAX_WEIGHT:,} characters")
