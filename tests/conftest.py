@@ -84,6 +84,7 @@ def toy_rules(monkeypatch: pytest.MonkeyPatch) -> None:
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
     """Return a function that writes files below a fresh working folder and returns the folder."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
 
     def build(files: dict[str, str]) -> Path:
         for name, text in files.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -99,5 +100,19 @@ class Config:
 
     @property
     def cache_folder(self) -> Path | None:
-        """Return where results and token counts are kept; None keeps none."""
-        return (self.cache_dir or self.root / ".promptlint_cache") if self.cache else None
+        """Return where results and token counts are kept; None keeps none.
+
+        A project keeps them beside its configuration or ``.git``; a folder that is no project is left as
+        it is, and the user's cache folder takes them.
+        """
+        if not self.cache:
+            return None
+        if self.cache_dir is not None:
+            return self.cache_dir
+        if self.source is not None or (self.root / ".git").exists():
+            return self.root / ".promptlint_cache"
+        base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+        try:
+            return Path(base, "promptlint").expanduser()
+        except RuntimeError:  # no home folder
+            return None

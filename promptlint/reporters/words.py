@@ -16,7 +16,8 @@ def plural(count: int, word: str) -> str:
 def cost_text(cost: Cost) -> str:
     """Return what is computed again, in tokens and blocks of the profile."""
     about = "about " if cost.estimated else ""
-    blocks = f", {plural(cost.blocks, 'block')}" if cost.blocks else ""
+    # Where hits end at any token a block is a token: saying it twice helps nobody.
+    blocks = f", {plural(cost.blocks, 'block')}" if 0 < cost.blocks < cost.tokens else ""
     return f"{about}{plural(cost.tokens, 'token')}{blocks} ({cost.profile})"
 
 

@@ -106,7 +106,7 @@ def test_output_file_is_written_whole(run: Run, tree: Tree) -> None:
     assert (code, out) == (1, "")
     assert "PL101" in (root / "report.txt").read_text()
     assert run("check", "-o", "missing/report.txt")[0] == 2
-    assert sorted(p.name for p in root.iterdir()) == [".promptlint_cache", "a.j2", "report.txt"]
+    assert sorted(p.name for p in root.iterdir()) == [".cache", "a.j2", "report.txt"]
 
 
 def test_statistics_and_no_source(run: Run, tree: Tree) -> None:

@@ -33,7 +33,9 @@ def test_help_lists_the_commands_and_exit_codes(run: Run) -> None:
     code, out, _ = run("--help")
     assert code == 0
     assert "Find what breaks the prefix cache in code and templates." in out
-    assert "Exit codes: 0 clean, 1 findings, 2 usage, 3 nothing to check, 4 internal error." in " ".join(out.split())
+    assert "Exit codes: 0 clean, 1 findings, 2 usage, 3 nothing to check, 4 internal error." in " ".join(
+        out.split()
+    )
 
 
 def test_rules_and_explain(run: Run) -> None:
@@ -148,7 +150,7 @@ def test_fix_writes_files_as_they_were(run: Run, tree: Tree) -> None:
     code, _, err = run("fix")
     assert code == 0
     assert (root / "a.j2").read_bytes() == "\ufeffé today\r\ntoday\r\n".encode()
-    assert sorted(p.name for p in root.iterdir()) == [".promptlint_cache", "a.j2"]
+    assert sorted(p.name for p in root.iterdir()) == [".cache", "a.j2"]
     assert run("check")[0] == 0
 
 

@@ -107,7 +107,7 @@ def test_without_cache(tree: Tree, reads: list[str]) -> None:
     run(root, cache=False)
     run(root, cache=False)
     assert reads == ["a.j2"] * 2
-    assert not (root / ".promptlint_cache").exists()
+    assert not (root / ".cache").exists()
 
 
 def test_processes_find_the_same(tree: Tree, toy_rules: None) -> None:
@@ -121,7 +121,7 @@ def test_processes_find_the_same(tree: Tree, toy_rules: None) -> None:
 def test_a_damaged_cache_is_said_and_replaced(tree: Tree, reads: list[str]) -> None:
     root = tree({"a.j2": BAD})
     run(root)
-    (root / ".promptlint_cache/results.sqlite").write_bytes(b"not a database at all" * 100)
+    (root / ".cache/promptlint/results.sqlite").write_bytes(b"not a database at all" * 100)
     report = run(root)
     assert len(report.active) == 1
     assert "cache not used" in report.notes[0]
@@ -182,3 +182,13 @@ def test_findings_survive_the_cache(make_finding: Callable[..., Finding]) -> Non
     assert decode(encode(finding)) == finding
     bare = make_finding(source, 0, 0, cost=None)
     assert decode(encode(bare)) == bare
+
+
+def test_where_results_are_kept(tree: Tree, toy_rules: None) -> None:
+    root = tree({"a.j2": "x"})
+    run(root)
+    assert (root / ".cache/promptlint/results.sqlite").exists()  # no project: the user's folder
+    (root / ".git").mkdir()
+    run(root)
+    folder = root / ".promptlint_cache"
+    assert {".gitignore", "CACHEDIR.TAG", "results.sqlite"} <= {p.name for p in folder.iterdir()}
