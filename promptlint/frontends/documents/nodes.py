@@ -14,7 +14,7 @@ from promptlint.errors import InputError
 from promptlint.frontends.mapped import MappedText
 from promptlint.source import Place, Span
 
-MAX_DEPTH = 200
+MAX_DEPTH = 100
 MAX_NODES = 1_000_000
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 

@@ -14,9 +14,9 @@ from promptlint.frontends.mapped import MappedText
 from promptlint.layout import Section, Segment
 
 _ROLE = re.compile(
-    r"^[ \t]*#?[ \t]*(?P<line>system|developer|user|assistant|model|function|tool)[ \t]*"
+    r"^[ \t]*(?:#[ \t]*)?(?P<line>system|developer|user|assistant|model|function|tool)[ \t]*"
     r"(?:\[[^\]\n]{0,200}\])?:[ \t]*(?:\n|\Z)"
-    r"|[ \t]*<message role=[\"'](?P<tag>[a-z]+)[\"'][^<>]{0,200}>\n?|</(?P<end>message)>[ \t]*\n?",
+    r"|<message role=[\"'](?P<tag>[a-z]+)[\"'][^<>]{0,200}>\n?|</(?P<end>message)>[ \t]*\n?",
     re.IGNORECASE | re.MULTILINE,
 )
 SYSTEM_ROLES = frozenset({"system", "developer"})

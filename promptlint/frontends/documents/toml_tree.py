@@ -26,6 +26,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _VALUE = re.compile(r"[^,\]}#\n]+")
 _BRACKETS = re.compile(r"[\[{]+")
 _LINE = re.compile(r"\(at line (\d+), column (\d+)\)")
+_DEEP_KEY = re.compile(rf"(?:^|[{{,\[])[ \t]*(?:[\w\"'-]+[ \t]*\.[ \t]*){{{MAX_DEPTH}}}", re.MULTILINE)
 _CONTINUED = re.compile(r"\\[ \t]*\n[ \t\n]*")
 _ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", '"': '"', "\\": "\\"}
 
@@ -36,17 +37,20 @@ def load(source: SourceFile) -> DictNode:
     Raises:
         DataError: the text is not TOML, or nests deeper than `MAX_DEPTH`.
     """
+    if deep := _DEEP_KEY.search(source.text):  # the time tomllib takes grows with the square of it
+        at = deep.start()
+        raise _error(source, f"nested deeper than {MAX_DEPTH}", at)
     try:
         tomllib.loads(source.text)
-    except tomllib.TOMLDecodeError as error:
+        return _Reader(source).document()
+    except ValueError as error:  # TOMLDecodeError, and what int() says to too many digits
         raise _error(source, str(error)) from None
     except RecursionError:
         raise _error(source, f"nested deeper than {MAX_DEPTH}") from None
-    return _Reader(source).document()
 
 
-def _error(source: SourceFile, why: str) -> DataError:
-    at = len(source.text)
+def _error(source: SourceFile, why: str, at: int | None = None) -> DataError:
+    at = len(source.text) if at is None else at
     if match := _LINE.search(why):
         at = min(source.line_starts[int(match[1]) - 1] + int(match[2]) - 1, at)
         why = why[: match.start()].rstrip()

@@ -69,6 +69,14 @@ def load_all(source: SourceFile) -> tuple[Node, ...]:
 
 
 @dataclass(slots=True)
+class _Size:
+    """How many nodes a node stands for, and how deep they nest, with all aliases followed."""
+
+    nodes: int
+    depth: int
+
+
+@dataclass(slots=True)
 class _Frame:
     """A collection that is being read. ``nodes`` holds items, or keys and values in turn."""
 
@@ -76,7 +84,7 @@ class _Frame:
     start: int
     anchor: str | None
     nodes: list[Node] = field(default_factory=list)
-    weight: int = 1  # nodes it stands for, aliases followed
+    size: _Size = field(default_factory=lambda: _Size(1, 1))
 
 
 class _Builder:
@@ -84,7 +92,7 @@ class _Builder:
         self.source = source
         self.documents: list[Node] = []
         self.frames: list[_Frame] = []
-        self.anchors: dict[str, tuple[Node, int]] = {}
+        self.anchors: dict[str, tuple[Node, _Size]] = {}
 
     def error(self, at: int, why: str) -> DataError:
         line, column = self.source.position(at)
@@ -97,7 +105,7 @@ class _Builder:
     def take(self, event: Event) -> None:
         """Add one event to the tree."""
         if isinstance(event, ScalarEvent):
-            self.put(self.scalar(event), 1, event.anchor)
+            self.put(self.scalar(event), _Size(1, 0), event.anchor)
         elif isinstance(event, AliasEvent):
             if event.anchor not in self.anchors:
                 raise self.error(
@@ -111,22 +119,26 @@ class _Builder:
             self.frames.append(_Frame(isinstance(event, MappingStartEvent), start, event.anchor))
         elif isinstance(event, CollectionEndEvent):
             frame = self.frames.pop()
-            self.put(self.collection(frame, _index(event.end_mark)), frame.weight, frame.anchor)
+            self.put(self.collection(frame, _index(event.end_mark)), frame.size, frame.anchor)
         elif isinstance(event, DocumentStartEvent):
             self.anchors.clear()
 
-    def put(self, node: Node, weight: int, anchor: str | None) -> None:
+    def put(self, node: Node, size: _Size, anchor: str | None) -> None:
         """Give a finished node to the collection around it, or to the stream."""
         if anchor is not None:
-            self.anchors[anchor] = (node, weight)
+            self.anchors[anchor] = (node, size)
         if not self.frames:
             self.documents.append(node)
             return
         frame = self.frames[-1]
         frame.nodes.append(node)
-        frame.weight += weight
-        if frame.weight > MAX_NODES:
+        total = frame.size
+        total.nodes += size.nodes
+        total.depth = max(total.depth, size.depth + 1)
+        if total.nodes > MAX_NODES:
             raise self.error(frame.start, f"its aliases stand for more than {MAX_NODES:,} values")
+        if total.depth > MAX_DEPTH:
+            raise self.error(frame.start, f"nested deeper than {MAX_DEPTH} once its aliases are followed")
 
     def start_of(self, event: NodeEvent) -> int:
         """Return where a node begins behind its anchor and tag."""
