@@ -163,7 +163,7 @@ def _by_call(origin: Origin, path: str, catalog: Catalog) -> Cause | None:
 
 def _by_name(origin: Origin, catalog: Catalog) -> Cause | None:
     known = ((name, catalog.name(name)) for name in _names(origin))
-    return _worst([_cause(found, f"`{name}`, by its name", origin) for name, found in known if found])
+    return _worst([_cause(found, f"`{name}` (by its name)", origin) for name, found in known if found])
 
 
 def _names(origin: Origin) -> tuple[str, ...]:

@@ -48,7 +48,7 @@ def test_a_name_tells_with_low_confidence() -> None:
     assert kind_and_scope(found) == (Kind.PER_USER, Scope.USER)
     assert found.cause is not None
     assert found.cause.confidence is Confidence.LOW
-    assert found.cause.what == "`user_name`, by its name"
+    assert found.cause.what == "`user_name` (by its name)"
 
 
 def test_nothing_known_stays_unknown() -> None:

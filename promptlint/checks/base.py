@@ -11,6 +11,7 @@ from promptlint.layout import Cause, Confidence, Kind, Layout, Scope
 
 DEFAULT_BLOCK = 16  # tokens, where a profile has no block
 DATA_FIRST = 48  # tokens of fixed text behind data that make a word worthwhile
+NEAR = 16  # tokens between two values that make two faults of them
 
 # Data differs between requests by nature. Only its place can be wrong.
 DATA = frozenset({Kind.RETRIEVED, Kind.REQUEST_INPUT})

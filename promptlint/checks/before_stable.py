@@ -6,10 +6,13 @@ What a rule adds is which causes are its own (`BeforeStable.owns`) and how it na
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from promptlint.checks.base import (
+    DATA,
+    DATA_FIRST,
     HOW_OFTEN,
+    NEAR,
     Measure,
     Thresholds,
     costliest,
@@ -19,7 +22,7 @@ from promptlint.checks.base import (
     weaker,
 )
 from promptlint.findings import Finding, Fix
-from promptlint.layout import Cause, Guard, Kind, Layout, Scope, Section
+from promptlint.layout import Cause, Guard, Kind, Layout, Scope, Section, Step
 from promptlint.source import Place
 
 
@@ -48,21 +51,22 @@ class BeforeStable:
         return cause.kind in self.kinds and (self.variants is None or cause.variant in self.variants)
 
     def run(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
-        """Yield one finding for each place where such a value enters, with its cost."""
-        yield from costliest(self._all(layout, measure, thresholds))
+        """Yield one finding for each group of such values that stand together, with its cost."""
+        found = [
+            finding
+            for index, place, cause in sorted(self._values(layout), key=lambda value: value[0])
+            if (finding := self._finding(layout, measure, thresholds, index, place, cause))
+        ]
+        yield from costliest(grouped(found))
 
-    def _all(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
+    def _values(self, layout: Layout) -> Iterator[tuple[int, Place, Cause]]:
+        """Yield each value that is this rule's: its segment, the place to report, and its cause."""
         for index, segment in enumerate(layout.segments):
             if segment.cause is not None and self.owns(segment.cause, segment.section):
-                found = self._finding(layout, measure, thresholds, index, segment.place, segment.cause)
-                if found:
-                    yield found
+                yield index, segment.place, segment.cause
         for index, guard in loops(layout):
-            cause = guard.cause
-            if cause is not None and self.owns(cause, layout.segments[index].section):
-                found = self._finding(layout, measure, thresholds, index, guard.place, cause)
-                if found:
-                    yield found
+            if guard.cause is not None and self.owns(guard.cause, layout.segments[index].section):
+                yield index, guard.place, guard.cause
 
     def _finding(
         self, layout: Layout, measure: Measure, thresholds: Thresholds, index: int, place: Place, cause: Cause
@@ -90,6 +94,32 @@ class BeforeStable:
             thresholds.status(kind, None if history else cost, measure.profile),
             prompt=layout.name,
         )
+
+
+def grouped(found: list[Finding]) -> Iterator[Finding]:
+    """Yield the first of findings that stand together; the others become steps of it.
+
+    ``Issue: {title} by {author}, {body}`` is one fault with one cure. Values stand together when they
+    change as often and less than `NEAR` stable tokens lie between each and the next; data may be
+    `DATA_FIRST` apart.
+    """
+    first: Finding | None = None
+    steps: list[Step] = []
+    last = 0
+    for finding in found:
+        cost = finding.cost.tokens if finding.cost else 0
+        near = DATA_FIRST if finding.kind in DATA else NEAR
+        together = first is not None and first.scope is finding.scope and last - cost < near
+        if first is not None and together:
+            if finding.primary != first.primary:
+                steps.append(Step(finding.primary, "together with this one"))
+        else:
+            if first is not None:
+                yield replace(first, related=(*first.related, *steps))
+            first, steps = finding, []
+        last = cost
+    if first is not None:
+        yield replace(first, related=(*first.related, *steps))
 
 
 def loops(layout: Layout) -> Iterator[tuple[int, Guard]]:

@@ -199,6 +199,20 @@ def test_a_word_that_runs_into_a_value() -> None:
     assert "`version`" in found.message
 
 
+def test_values_that_stand_together_are_one_finding() -> None:
+    clock, question = hole(cause(Kind.CLOCK, R)), hole(cause(Kind.REQUEST_INPUT, R))
+    [found] = run(layout(clock, text(15), clock, text(15), clock, text(60)))
+    assert found.primary == place(0, 3)
+    assert found.cost is not None
+    assert found.cost.tokens == 90
+    assert [step.place for step in found.related] == [place(2000, 3), place(4000, 3)]
+    assert len(run(layout(clock, text(16), clock, text(60)))) == 2
+    assert len(run(layout(question, text(47), question, text(60)))) == 1
+    assert len(run(layout(question, text(48), question, text(60)))) == 2
+    day = hole(cause(Kind.CLOCK, Scope.DAY))
+    assert len(run(layout(clock, text(2), day, text(60)))) == 2
+
+
 def test_one_place_keeps_its_costliest_finding() -> None:
     made = hole(cause(Kind.CLOCK, R))
     cheap, dear = run(layout(made, text(20)))[0], run(layout(made, text(600)))[0]
