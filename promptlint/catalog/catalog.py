@@ -140,12 +140,17 @@ class Catalog:
             for key, found in lists.items():
                 if key in data:
                     found.update(rows.Row(shown, data, shown).strings(key))
+
+        def phrases(key: str) -> frozenset[tuple[str, ...]]:
+            return frozenset(tuple(phrase.split()) for phrase in lists[key])
+
         table = NameTable(
             frozenset(lists["before"]),
             frozenset(lists["after"]),
             frozenset(lists["veto"]),
-            frozenset(tuple(carrier.split()) for carrier in lists["carriers"]),
-            frozenset(tuple(name.split()) for name in lists["stable"]),
+            carriers=phrases("carriers"),
+            stable=phrases("stable"),
+            stable_owners=phrases("stable_owners"),
             declared=list(self._declared),
         )
         self._fill("names", table.add)

@@ -27,7 +27,8 @@ class NameTable:
     ``before`` and ``after`` are neutral words that do not change what a name means (``the``, ``str``);
     ``veto`` are words before a noun that make it something else (``max``, ``default``, ``is``).
     ``carriers`` are objects whose own name says nothing (``self``, ``state``, ``inputs``).
-    ``stable`` are ends of names that only look volatile (``knowledge cutoff date``).
+    ``stable`` are ends of names that only look volatile (``knowledge cutoff date``), and
+    ``stable_owners`` objects whose attributes belong to the program (``examples``, ``settings``).
     """
 
     before: frozenset[str] = frozenset()
@@ -35,6 +36,7 @@ class NameTable:
     veto: frozenset[str] = frozenset()
     carriers: frozenset[Words] = frozenset()
     stable: frozenset[Words] = frozenset()
+    stable_owners: frozenset[Words] = frozenset()
     whole: dict[Words, Volatile] = field(default_factory=dict)
     ends: dict[Words, Volatile] = field(default_factory=dict)
     owners: dict[Words, Volatile] = field(default_factory=dict)
@@ -66,6 +68,8 @@ class NameTable:
         own = self._strip(parts[-1])
         owners = [self._strip(part) for part in parts[:-1]]
         owners = [owner for owner in owners if owner not in self.carriers]
+        if self.stable_owners.intersection(owners):
+            return None
         if owners:
             joined = owners[-1] + own
             if self._is_stable(joined):

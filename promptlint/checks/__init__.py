@@ -6,6 +6,7 @@ from promptlint.checks import (
     changing,
     chat_template,
     conditional,
+    embedded_history,
     history,
     order,
     requests,
@@ -18,6 +19,7 @@ from promptlint.checks.base import Check, Thresholds, costliest
 CHECKS: tuple[Check, ...] = (
     *changing.CHECKS,  # PL101 to PL108
     *conditional.CHECKS,  # PL109, PL110
+    embedded_history.HistoryBeforeStable(),  # PL111
     *order.CHECKS,  # PL201 to PL205
     *tools.CHECKS,  # PL301 to PL303
     *history.CHECKS,  # PL311 to PL313

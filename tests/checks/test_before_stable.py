@@ -2,7 +2,7 @@ import pytest
 
 from promptlint.checks import CHECKS, Thresholds, costliest
 from promptlint.findings import Finding, Severity, Status
-from promptlint.layout import Confidence, Kind, Layout, Scope, Step
+from promptlint.layout import Confidence, Kind, Layout, LayoutKind, Scope, Step
 from tests.checks.build import MESSAGES, SYSTEM, TOOLS, Words, cause, guard, hole, layout, place, text
 
 R = Scope.REQUEST
@@ -211,6 +211,20 @@ def test_values_that_stand_together_are_one_finding() -> None:
     assert len(run(layout(question, text(48), question, text(60)))) == 2
     day = hole(cause(Kind.CLOCK, Scope.DAY))
     assert len(run(layout(clock, text(2), day, text(60)))) == 2
+
+
+def test_history_inside_a_text() -> None:
+    talk = cause(Kind.HISTORY, Scope.SESSION)
+    loop = guard(talk, "for", "messages")
+    printed = (text(1, guards=(loop,)), hole(talk, guards=(loop,)), text(1, guards=(loop,)))
+    [found] = run(layout(*printed, text(60)))
+    assert (found.code, found.primary, found.scope) == ("PL111", loop.place, R)
+    assert found.cost is not None
+    assert found.cost.tokens == 60
+    [found] = run(layout(hole(talk), text(47), text(100, message=1)))
+    assert found.status is Status.BELOW_THRESHOLD  # the next message moves on in any case
+    assert not run(layout(*printed, text(60), kind=LayoutKind.CHAT_TEMPLATE))
+    assert not run(layout(text(60), *printed))
 
 
 def test_one_place_keeps_its_costliest_finding() -> None:

@@ -1,0 +1,92 @@
+"""PL111: the conversation so far, printed into one text in front of a fixed block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from promptlint.checks.base import (
+    Measure,
+    Thresholds,
+    costliest,
+    is_history,
+    lost_text,
+    severity,
+    weaker,
+)
+from promptlint.findings import Cost, Finding, Fix
+from promptlint.layout import Cause, Kind, Layout, LayoutKind, Scope
+from promptlint.source import Place
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryBeforeStable:
+    """Reports history in front of fixed text of the same message.
+
+    As messages of its own a history is fine, and in a chat template it is the prompt itself.
+    """
+
+    code: str = "PL111"
+    name: str = "history-before-stable"
+    default: bool = True
+
+    def run(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
+        """Yield one finding for each place where the history is printed into a text."""
+        if layout.kind is not LayoutKind.CHAT_TEMPLATE:
+            last = {place: (index, cause) for index, place, cause in _printed(layout)}
+            found = [
+                finding
+                for place, (index, cause) in last.items()
+                if (finding := self._finding(layout, measure, thresholds, index, place, cause))
+            ]
+            yield from costliest(found)
+
+    def _finding(
+        self, layout: Layout, measure: Measure, thresholds: Thresholds, index: int, place: Place, cause: Cause
+    ) -> Finding | None:
+        cost = _within_message(layout, measure, index)
+        if cost.tokens <= 0:
+            return None
+        return Finding(
+            self.code,
+            self.name,
+            Kind.RETRIEVED,
+            f"the conversation {cause.what} grows with every turn; {lost_text(cost, False)} cannot be reused",
+            place,
+            severity(Kind.RETRIEVED, Scope.REQUEST, cost.tokens),
+            weaker(cause.confidence, layout.confidence),
+            Scope.REQUEST,
+            cause.place if cause.place != place else None,
+            cause.chain,
+            cost,
+            Fix("put the fixed text first and the conversation last, or send its turns as messages"),
+            thresholds.status(Kind.RETRIEVED, cost, measure.profile),
+            prompt=layout.name,
+        )
+
+
+def _printed(layout: Layout) -> Iterator[tuple[int, Place, Cause]]:
+    """Yield each segment that prints history: its index, the place to report, and the cause."""
+    for index, segment in enumerate(layout.segments):
+        loop = next((g for g in segment.guards if g.kind == "for" and is_history(g.cause)), None)
+        if loop is not None and loop.cause is not None:
+            yield index, loop.place, loop.cause
+        elif segment.cause is not None and is_history(segment.cause):
+            yield index, segment.place, segment.cause
+
+
+def _within_message(layout: Layout, measure: Measure, index: int) -> Cost:
+    """Return what is lost behind a segment in its own message: what follows moves on in any case."""
+    segments = layout.segments
+    here = (segments[index].section, segments[index].message)
+    own = sum(
+        measure.tokens(at)
+        for at in range(index + 1, len(segments))
+        if (segments[at].section, segments[at].message) == here
+        and Scope.SESSION.narrower_than(segments[at].effective_scope)
+    )
+    cost = measure.lost_behind(index, Scope.SESSION)
+    if own >= cost.tokens:
+        return cost
+    block = measure.profile.block_tokens or 1
+    return replace(cost, tokens=own, blocks=own // block)
