@@ -1,0 +1,245 @@
+"""Requests as columns: what the simulators and the curve read, with no text in it.
+
+One request is a slice of ``ids``. Equal ids mean equal *prefixes*: an id stands for a block and
+everything before it, so the blocks of a request form a chain and the head of the chain is shared
+by all its continuations. Traces that hash blocks one by one are chained while they are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+    Keys = NDArray[np.uint64]
+
+_MIX = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+
+
+def mix(values: Keys) -> Keys:
+    """Scatter 64-bit values over all 64 bits (the finaliser of splitmix64, public domain)."""
+    out = values + np.uint64(_MIX[0])
+    out ^= out >> np.uint64(30)
+    out *= np.uint64(_MIX[1])
+    out ^= out >> np.uint64(27)
+    out *= np.uint64(_MIX[2])
+    out ^= out >> np.uint64(31)
+    return out
+
+
+def ordering(ids: Keys) -> tuple[Ints, NDArray[np.bool_]]:
+    """Return the stable order of ``ids``, and for each but the first whether it equals the one before."""
+    bits = max(1, int(len(ids) - 1).bit_length())
+    if int(ids.max(initial=0)).bit_length() + bits <= 64:
+        # Small ids: id and position share one word, and a plain sort of words is fastest.
+        words = (ids << np.uint64(bits)) | np.arange(len(ids), dtype=np.uint64)
+        words.sort()
+        order = (words & np.uint64((1 << bits) - 1)).astype(np.int64)
+        words >>= np.uint64(bits)
+        return order, words[1:] == words[:-1]
+    order = np.argsort(ids, kind="stable")
+    ordered = ids[order]
+    return order, ordered[1:] == ordered[:-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """N requests with M block references in all, oldest request first.
+
+    ``start`` has N + 1 offsets into ``ids``; blocks of a request run from its first token on.
+    ``time`` is in seconds, ``length`` and ``output`` in tokens. ``namespace`` numbers the caches
+    that never share an entry (conversation, model, tenant); their names are in ``namespaces``.
+    """
+
+    time: Floats
+    length: Ints
+    output: Ints
+    start: Ints
+    ids: Keys
+    namespace: Ints
+    session: Ints
+    line: Ints
+    block_tokens: int
+    namespaces: tuple[str, ...] = ("",)
+
+    @property
+    def requests(self) -> int:
+        """Return the number of requests."""
+        return len(self.time)
+
+    @property
+    def references(self) -> int:
+        """Return the number of block references."""
+        return len(self.ids)
+
+    @property
+    def counts(self) -> Ints:
+        """Return the number of blocks of each request."""
+        return np.diff(self.start)
+
+    @property
+    def tokens(self) -> int:
+        """Return the input tokens of all requests."""
+        return int(self.length.sum())
+
+    def owners(self) -> Ints:
+        """Return for each block reference the number of its request."""
+        return np.repeat(np.arange(self.requests, dtype=np.int64), self.counts)
+
+    def take(self, order: Ints) -> Columns:
+        """Return the requests ``order`` (indices), in that order."""
+        counts = self.counts[order]
+        start = np.zeros(len(order) + 1, dtype=np.int64)
+        np.cumsum(counts, out=start[1:])
+        source = np.arange(start[-1], dtype=np.int64) + np.repeat(self.start[order] - start[:-1], counts)
+        return replace(
+            self,
+            time=self.time[order],
+            length=self.length[order],
+            output=self.output[order],
+            start=start,
+            ids=self.ids[source],
+            namespace=self.namespace[order],
+            session=self.session[order],
+            line=self.line[order],
+        )
+
+    def in_time_order(self) -> Columns:
+        """Return the requests sorted by time; equal times keep the order of the log."""
+        if self.requests < 2 or bool(np.all(self.time[1:] >= self.time[:-1])):
+            return self
+        return self.take(np.argsort(self.time, kind="stable"))
+
+    def separated(self) -> Columns:
+        """Return columns in which no two namespaces share an id."""
+        if len(self.namespaces) < 2:
+            return self
+        rooms = np.repeat(self.namespace.astype(np.uint64), self.counts)
+        width = int(self.ids.max(initial=0)).bit_length()
+        if width + len(self.namespaces).bit_length() <= 40:  # small ids stay small: they sort faster
+            return replace(self, ids=(rooms << np.uint64(width)) | self.ids)
+        return replace(self, ids=mix(self.ids ^ mix(rooms)))
+
+    def is_chained(self) -> bool:
+        """Tell whether every id always has the same id (or nothing) before it."""
+        if self.references == 0:
+            return True
+        heads = np.zeros(self.references, dtype=bool)
+        heads[self.start[:-1][self.counts > 0]] = True
+        before = np.concatenate([self.ids[:1], self.ids[:-1]])
+        before[heads] = self.ids[heads]  # a root is its own parent
+        order, same = ordering(self.ids)
+        parents = before[order]
+        return bool(np.all((parents[1:] == parents[:-1]) | ~same))
+
+    def chained(self) -> Columns:
+        """Return columns whose ids stand for whole prefixes.
+
+        Each id becomes the wrapping sum of mixed (position, id) pairs up to it: 64 bits, so that
+        even 10^8 distinct blocks collide with a chance of three in ten thousand.
+        """
+        if self.is_chained():
+            return self
+        counts = self.counts
+        place = np.arange(self.references, dtype=np.int64) - np.repeat(self.start[:-1], counts)
+        terms = mix(mix(self.ids) ^ (place.astype(np.uint64) * np.uint64(_MIX[0])))
+        running = np.cumsum(terms)
+        before = np.zeros(self.requests, dtype=np.uint64)
+        inside = self.start[:-1] > 0
+        before[inside] = running[self.start[:-1][inside] - 1]
+        return replace(self, ids=running - np.repeat(before, counts))
+
+
+@dataclass(slots=True)
+class Builder:
+    """Collects requests one at a time and hands them out as `Columns`."""
+
+    block_tokens: int
+    _rows: list[tuple[float, int, int, int, int, int]] = field(default_factory=list)
+    _ids: list[Keys] = field(default_factory=list)
+    _namespaces: dict[str, int] = field(default_factory=dict)
+    _sessions: dict[str, int] = field(default_factory=dict)
+
+    def add(
+        self,
+        ids: Sequence[int] | Keys,
+        *,
+        time: float = 0.0,
+        length: int | None = None,
+        output: int = 0,
+        namespace: str = "",
+        session: str = "",
+        line: int = 0,
+    ) -> None:
+        """Add one request; without ``length`` its blocks are taken to be full."""
+        keys = ids if isinstance(ids, np.ndarray) else _keys(ids)
+        room = self._namespaces.setdefault(namespace, len(self._namespaces))
+        talk = self._sessions.setdefault(session, len(self._sessions))
+        tokens = len(keys) * self.block_tokens if length is None else length
+        self._rows.append((time, tokens, output, room, talk, line))
+        self._ids.append(keys)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def build(self) -> Columns:
+        """Return everything added so far, oldest first."""
+        start = np.zeros(len(self._rows) + 1, dtype=np.int64)
+        np.cumsum([len(ids) for ids in self._ids], out=start[1:])
+        ids = np.concatenate(self._ids) if self._ids else np.zeros(0, dtype=np.uint64)
+        rows = np.array(self._rows, dtype=np.float64).reshape(-1, 6)
+        length, output, namespace, session, line = (rows[:, i].astype(np.int64) for i in range(1, 6))
+        columns = Columns(
+            rows[:, 0].copy(),
+            length,
+            output,
+            start,
+            ids,
+            namespace,
+            session,
+            line,
+            self.block_tokens,
+            tuple(self._namespaces) or ("",),
+        )
+        return columns.in_time_order()
+
+
+def _keys(ids: Sequence[int]) -> Keys:
+    """Turn ids of any sign and size into 64 unsigned bits."""
+    try:
+        return np.array(ids, dtype=np.int64).view(np.uint64)
+    except OverflowError:
+        return np.array([value & 0xFFFFFFFFFFFFFFFF for value in ids], dtype=np.uint64)
+
+
+def concatenate(parts: Iterable[Columns]) -> Columns:
+    """Join columns of one block size; namespaces with equal names become one."""
+    items = list(parts)
+    names: dict[str, int] = {}
+    rooms = []
+    for part in items:
+        table = np.array([names.setdefault(name, len(names)) for name in part.namespaces], dtype=np.int64)
+        rooms.append(table[part.namespace])
+    shifts = np.cumsum([0, *(len(part.ids) for part in items)])
+    talks = np.cumsum([0, *(int(part.session.max(initial=0)) + 1 for part in items)])
+    return Columns(
+        np.concatenate([part.time for part in items]),
+        np.concatenate([part.length for part in items]),
+        np.concatenate([part.output for part in items]),
+        np.concatenate(
+            [np.zeros(1, dtype=np.int64), *(part.start[1:] + by for part, by in zip(items, shifts, strict=False))]
+        ),
+        np.concatenate([part.ids for part in items]),
+        np.concatenate(rooms),
+        np.concatenate([part.session + by for part, by in zip(items, talks, strict=False)]),
+        np.concatenate([part.line for part in items]),
+        items[0].block_tokens,
+        tuple(names),
+    ).in_time_order()

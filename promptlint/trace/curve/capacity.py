@@ -1,0 +1,212 @@
+"""The capacity curve: exact LRU hit ratios at every capacity, from stack distances."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from promptlint.trace.curve.distance import Runs, Stack, measure
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from promptlint.trace.columns import Columns
+
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+CHUNK = 1 << 23  # block references handled at once: about 1 GB of working memory
+DEFINITIONS = {
+    "block_hit_ratio": "hit blocks / all blocks; a partial last block counts as one",
+    "token_hit_ratio": "sum over requests of min(hit blocks * block size, input tokens) / sum of input tokens",
+    "request_mean_hit_ratio": "mean over requests of hit blocks / blocks",
+    "request_any_hit_ratio": "requests with at least one hit block / requests",
+    "capacity_blocks": "a request looks up all its blocks first (contiguous prefix, up to the first miss), then "
+    "touches or inserts them from tail to head, then the least recently used blocks are evicted down to capacity",
+    "warm": "the same ratios over the later half of the requests, the cache warmed by the earlier half",
+    "ttl_seconds": "an entry is usable if at most this long has passed since its last touch; each touch renews "
+    "it; no limit of capacity",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ratios:
+    """Hit ratios of one cache over one set of requests, each with its own denominator."""
+
+    block: float
+    token: float
+    request_mean: float
+    request_any: float
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """The denominators."""
+
+    requests: int = 0
+    blocks: int = 0
+    tokens: int = 0
+
+    def plus(self, other: Totals) -> Totals:
+        """Return the sum."""
+        return Totals(self.requests + other.requests, self.blocks + other.blocks, self.tokens + other.tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One point of a curve: the ratios over all requests, and over the later half."""
+
+    at: float  # capacity in blocks, or lifetime in seconds
+    cold: Ratios
+    warm: Ratios
+
+
+@dataclass(slots=True)
+class _Histogram:
+    """Hit weight by stack distance, kept as differences so that a run costs two additions."""
+
+    blocks: Floats = field(default_factory=lambda: np.zeros(2))
+    tokens: Floats = field(default_factory=lambda: np.zeros(2))
+    share: Floats = field(default_factory=lambda: np.zeros(2))
+    first: Floats = field(default_factory=lambda: np.zeros(2))
+
+    def add(self, runs: Runs, lengths: Ints, counts: Ints, block: int, size: int) -> None:
+        """Count runs; ``lengths`` and ``counts`` are per run, ``size`` bounds the distances."""
+        at, end = runs.distance, runs.distance + runs.length
+        one = np.ones(len(at))
+        self.blocks = _grown(self.blocks, size, (at, one), (end, -one))
+        share = 1.0 / counts
+        self.share = _grown(self.share, size, (at, share), (end, -share))
+        full = np.clip(lengths // block - runs.first, 0, runs.length)
+        rest = np.where(full < runs.length, lengths % block, 0) * (lengths // block >= runs.first)
+        tokens = np.full(len(at), float(block))
+        self.tokens = _grown(
+            self.tokens, size, (at, tokens), (at + full, rest - tokens), (at + full + 1, -rest.astype(np.float64))
+        )
+        heads = runs.first == 0
+        self.first = _grown(self.first, size, (at[heads], one[heads]), (at[heads] + 1, -one[heads]))
+
+    def merge(self, other: _Histogram) -> None:
+        """Add another histogram."""
+        for name in ("blocks", "tokens", "share", "first"):
+            mine, theirs = getattr(self, name), getattr(other, name)
+            size = max(len(mine), len(theirs))
+            setattr(self, name, _sized(mine, size) + _sized(theirs, size))
+
+    def cumulated(self) -> list[Floats]:
+        """Return hits by capacity for blocks, tokens, shares and first blocks."""
+        parts = (self.blocks, self.tokens, self.share, self.first)
+        return [np.cumsum(np.cumsum(part)) for part in parts]
+
+
+def _sized(array: Floats, size: int) -> Floats:
+    return np.concatenate([array, np.zeros(size - len(array))]) if len(array) < size else array
+
+
+def _grown(array: Floats, size: int, *steps: tuple[Ints, Floats]) -> Floats:
+    out = _sized(array, size).copy()
+    for at, weight in steps:
+        counted = np.bincount(at, weights=weight, minlength=len(out))
+        out = _sized(out, len(counted))
+        out += _sized(counted, len(out))
+    return out
+
+
+@dataclass(slots=True)
+class CapacityCurve:
+    """Collects a log chunk by chunk and answers for every capacity.
+
+    ``warm_after`` is the number of requests that only warm the cache in the second set of ratios.
+    Histograms of separate caches add up (`merge`): the sum is one cache of that capacity for each.
+    """
+
+    warm_after: int
+    _stack: Stack = field(default_factory=Stack.empty)
+    _seen: int = 0
+    _cold: _Histogram = field(default_factory=_Histogram)
+    _warm: _Histogram = field(default_factory=_Histogram)
+    totals: Totals = field(default_factory=Totals)
+    warm_totals: Totals = field(default_factory=Totals)
+
+    @property
+    def unique_blocks(self) -> int:
+        """Return the number of distinct blocks seen."""
+        return len(self._stack.ids)
+
+    def add(self, columns: Columns) -> None:
+        """Count a chunk: requests of one cache, chained, in time order, none before the last chunk."""
+        counts = columns.counts
+        runs, self._stack = measure(columns.ids, columns.start, columns.time, self._stack)
+        size = len(self._stack.ids) + 3
+        length, count = columns.length[runs.request], counts[runs.request]
+        self._cold.add(runs, length, count, columns.block_tokens, size)
+        self.totals = self.totals.plus(Totals(columns.requests, columns.references, columns.tokens))
+        late = max(0, self.warm_after - self._seen)
+        self._seen += columns.requests
+        if late < columns.requests:
+            kept = runs.request >= late
+            some = Runs(*(getattr(runs, name)[kept] for name in Runs.__slots__))
+            self._warm.add(some, length[kept], count[kept], columns.block_tokens, size)
+            tail = Totals(columns.requests - late, int(counts[late:].sum()), int(columns.length[late:].sum()))
+            self.warm_totals = self.warm_totals.plus(tail)
+
+    def merge(self, other: CapacityCurve) -> None:
+        """Add the counts of a cache that shares nothing with this one."""
+        self._cold.merge(other._cold)
+        self._warm.merge(other._warm)
+        self.totals = self.totals.plus(other.totals)
+        self.warm_totals = self.warm_totals.plus(other.warm_totals)
+        joined = np.concatenate([self._stack.ids, other._stack.ids])
+        self._stack = Stack(joined, np.concatenate([self._stack.time, other._stack.time]))
+
+    def points(self, capacities: Sequence[int]) -> list[Point]:
+        """Return the exact ratios at the given capacities in blocks."""
+        cold, warm = self._cold.cumulated(), self._warm.cumulated()
+        return [
+            Point(capacity, _ratios(cold, capacity, self.totals), _ratios(warm, capacity, self.warm_totals))
+            for capacity in capacities
+        ]
+
+    def knees(self, count: int = 40) -> list[int]:
+        """Return capacities spread evenly on a logarithmic axis, the last one holding everything."""
+        top = max(1, self.unique_blocks)
+        return sorted({int(round(value)) for value in np.geomspace(1, top, count)})
+
+
+def _ratios(hits: list[Floats], capacity: int, totals: Totals) -> Ratios:
+    blocks, tokens, share, first = (float(part[min(capacity, len(part) - 1)]) for part in hits)
+    return Ratios(
+        blocks / max(1, totals.blocks),
+        tokens / max(1, totals.tokens),
+        share / max(1, totals.requests),
+        first / max(1, totals.requests),
+    )
+
+
+def chunks(columns: Columns, references: int = CHUNK) -> Iterable[Columns]:
+    """Cut columns into runs of whole requests of about ``references`` block references."""
+    at = 0
+    while at < columns.requests:
+        limit = columns.start[at] + references
+        to = max(at + 1, int(np.searchsorted(columns.start, limit, side="right")) - 1)
+        yield columns.take(np.arange(at, to, dtype=np.int64)) if to - at < columns.requests else columns
+        at = to
+
+
+def capacity_curve(columns: Columns, warm_after: int | None = None) -> CapacityCurve:
+    """Return the curve of one cache shared by all requests of ``columns`` (ids as they are)."""
+    curve = CapacityCurve(columns.requests // 2 if warm_after is None else warm_after)
+    for chunk in chunks(columns):
+        curve.add(chunk)
+    return curve
+
+
+def separate_curves(columns: Columns) -> CapacityCurve:
+    """Return the summed curve of one cache for each namespace, all of the same capacity."""
+    total = CapacityCurve(0)
+    for number in range(len(columns.namespaces)):
+        total.merge(capacity_curve(columns.take(np.flatnonzero(columns.namespace == number))))
+    return total
