@@ -1,1 +1,9 @@
-"""Request logs: readers, simulation, capacity curves, causes of misses."""
+"""Request logs: read them, simulate caches over them, explain every miss.
+
+The flow, one package or module a step::
+
+    file ─readers─▶ Request (text) ─encode─▶ Columns (hashes only) ─curve, simulate─▶ ratios
+                        │                                                       │
+                        └──explain──▶ causes ──▶ findings, groups, money ──────▶ report
+    hash-only file ─readers─▶ Hashed ─────────▶ Columns
+"""

@@ -1,0 +1,79 @@
+"""Readers, chosen by the content of a file and not by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from promptlint.errors import InputError
+from promptlint.trace.model import Hashed, Request
+from promptlint.trace.readers import exports, hashed, requests, transcripts, vllm
+from promptlint.trace.readers.stream import Record, Skipped, records
+
+Entry = Request | Hashed
+Read = Callable[[Iterator[Record], str, Skipped], Iterator[Entry]]
+_LOOK = 50  # records that decide the format
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A log format: its name, how to tell it, how to read it."""
+
+    name: str
+    matches: Callable[[Any], bool]
+    read: Read
+
+
+def _objects(test: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, dict) and test(value)
+
+
+# The order matters where one format's fields are a part of another's.
+FORMATS = (
+    Format("mooncake", _objects(hashed.is_mooncake), hashed.read_mooncake),
+    Format("bailian", _objects(hashed.is_bailian), hashed.read_bailian),
+    Format("weka", _objects(hashed.is_weka), hashed.read_weka),
+    Format("claude-code", _objects(transcripts.is_claude_code), transcripts.read_claude_code),
+    Format("codex", _objects(transcripts.is_codex), transcripts.read_codex),
+    Format("har", _objects(exports.is_har), exports.read_har),
+    Format("otel", _objects(exports.is_otel), exports.read_otel),
+    Format("langsmith", _objects(exports.is_langsmith), exports.read_langsmith),
+    Format("langfuse", _objects(exports.is_langfuse), exports.read_langfuse),
+    Format("requests", _objects(requests.is_request), requests.read_requests),
+    Format("vllm", vllm.is_vllm, vllm.read_vllm),
+)
+
+
+@dataclass(slots=True)
+class Log:
+    """One opened log; iterate over `entries` once."""
+
+    path: Path
+    name: str
+    format: str
+    entries: Iterator[Entry]
+    skipped: Skipped
+    progress: list[int]  # bytes of the file that have been read
+
+
+def open_log(path: Path, name: str = "", skipped: Skipped | None = None) -> Log:
+    """Open a log and find its format by its first records.
+
+    Raises:
+        InputError: the file cannot be read, or holds no format that is known.
+    """
+    shown = name or path.as_posix()
+    lost = skipped if skipped is not None else Skipped()
+    progress = [0]
+    stream = records(path, shown, lost, progress)
+    head = list(islice(stream, _LOOK))
+    for form in FORMATS:
+        if any(form.matches(record.value) for record in head):
+            entries = form.read(chain(head, stream), shown, lost)
+            return Log(path, shown, form.name, entries, lost, progress)
+    names = ", ".join(form.name for form in FORMATS)
+    what = "no requests found in it" if head else "it is empty" if not lost.count else "no line can be read"
+    raise InputError(f"{shown}: {what}", f"formats that are known: {names}")

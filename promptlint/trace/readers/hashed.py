@@ -1,0 +1,116 @@
+"""Hash-only traces: Mooncake, Qwen-Bailian, WEKA."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from promptlint.trace.model import Hashed
+from promptlint.trace.readers.fields import number, text
+from promptlint.trace.readers.stream import Record, Skipped
+
+MOONCAKE_BLOCK = 512
+BAILIAN_BLOCK = 16
+WEKA_BLOCK = 64
+
+
+def is_mooncake(value: Mapping[str, Any]) -> bool:
+    """Tell by ``hash_ids`` beside a time; Bailian has a conversation as well."""
+    return "hash_ids" in value and "input_length" in value and "chat_id" not in value
+
+
+def is_bailian(value: Mapping[str, Any]) -> bool:
+    """Tell by ``hash_ids`` beside ``chat_id``."""
+    return "hash_ids" in value and "chat_id" in value
+
+
+def is_weka(value: Mapping[str, Any]) -> bool:
+    """Tell by a conversation with its requests in it."""
+    requests = value.get("requests")
+    return isinstance(requests, list) and ("hash_id_scope" in value or "block_size" in value)
+
+
+def _row(
+    record: Record, block: int, unit: float, name: str, skipped: Skipped, session: str = ""
+) -> Hashed | None:
+    value = record.value
+    ids = value.get("hash_ids")
+    if not isinstance(ids, list) or not all(type(item) is int for item in ids):
+        skipped.add(name, record.line, "hash_ids is not a list of whole numbers")
+        return None
+    time = value.get("timestamp", 0)
+    return Hashed(
+        record.line,
+        ids,
+        number(value.get("block_size")) or block,
+        float(time) * unit if isinstance(time, int | float) else 0.0,
+        number(value.get("input_length")),
+        number(value.get("output_length")) or 0,
+        session=session,
+        kind=text(value.get("type")),
+    )
+
+
+def read_mooncake(records: Iterator[Record], name: str, skipped: Skipped) -> Iterator[Hashed]:
+    """Yield requests; times are milliseconds, ids are chained, the last block may be partial."""
+    for record in records:
+        if row := _row(record, MOONCAKE_BLOCK, 1e-3, name, skipped, text(record.value.get("session_id"))):
+            yield row
+
+
+def read_bailian(records: Iterator[Record], name: str, skipped: Skipped) -> Iterator[Hashed]:
+    """Yield requests; times are seconds, hashes are per block and get chained later.
+
+    A turn names its parent turn; the root of that chain is the conversation.
+    """
+    roots: dict[Any, Any] = {}
+    for record in records:
+        chat, parent = record.value.get("chat_id"), record.value.get("parent_chat_id")
+        root = roots.get(parent, parent) if parent not in (None, -1, "-1", "") else chat
+        roots[chat] = root
+        if row := _row(record, BAILIAN_BLOCK, 1.0, name, skipped, text(root)):
+            yield row
+
+
+def read_weka(records: Iterator[Record], name: str, skipped: Skipped) -> Iterator[Hashed]:
+    """Yield requests of Claude Code conversations; a sub-agent's times count from its own start."""
+    for record in records:
+        value = record.value
+        conversation = text(value.get("id")) or str(record.line)
+        # Ids of scope "local" are numbered anew in every conversation.
+        scope = conversation if value.get("hash_id_scope", "local") == "local" else ""
+        block = number(value.get("block_size")) or WEKA_BLOCK
+        yield from _weka(value["requests"], 0.0, 0, record.line, block, scope, conversation, name, skipped)
+
+
+def _weka(
+    requests: list[Any],
+    base: float,
+    depth: int,
+    line: int,
+    block: int,
+    scope: str,
+    conversation: str,
+    name: str,
+    skipped: Skipped,
+) -> Iterator[Hashed]:
+    for item in requests:
+        if not isinstance(item, Mapping) or not isinstance(item.get("t"), int | float):
+            skipped.add(name, line, "a request without its time")
+            continue
+        if isinstance(inner := item.get("requests"), list):
+            start = base + item["t"]
+            yield from _weka(inner, start, depth + 1, line, block, scope, conversation, name, skipped)
+        elif isinstance(ids := item.get("hash_ids"), list):
+            yield Hashed(
+                line,
+                ids,
+                block,
+                base + item["t"],
+                number(item.get("in")),
+                number(item.get("out")) or 0,
+                namespace=scope,
+                session=conversation,
+                kind=text(item.get("type")),
+                depth=depth,
+            )

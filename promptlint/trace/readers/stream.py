@@ -1,0 +1,190 @@
+"""Bytes to records: decompression by content, JSON lines, JSON documents, plain lines."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import lzma
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from promptlint.errors import InputError
+
+MAX_LINE = 256 * 1024 * 1024
+_DOCUMENT = 64 * 1024 * 1024
+_KEPT = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One JSON value, or one line of text, with its 1-based line."""
+
+    line: int
+    value: Any
+
+
+@dataclass(slots=True)
+class Skipped:
+    """Lines that could not be read: all are counted, the first few are named."""
+
+    count: int = 0
+    examples: list[tuple[str, int, str]] = field(default_factory=list)  # file, line, why
+
+    def add(self, file: str, line: int, why: str) -> None:
+        """Count one line."""
+        self.count += 1
+        if len(self.examples) < _KEPT:
+            self.examples.append((file, line, why))
+
+
+class _Counted(io.RawIOBase):
+    """Passes bytes through and counts those taken from the file, for the progress bar."""
+
+    def __init__(self, raw: BinaryIO, progress: list[int]) -> None:
+        self._raw, self._progress = raw, progress
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._raw.read(len(buffer))
+        buffer[: len(data)] = data
+        self._progress[0] += len(data)
+        return len(data)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+def open_bytes(path: Path, progress: list[int]) -> BinaryIO:
+    """Open a file, unpacked if its first bytes say gzip, xz or zstandard.
+
+    Raises:
+        InputError: the file cannot be opened, or zstandard is not installed.
+    """
+    try:
+        raw = path.open("rb")
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}", "check the path and rights") from None
+    magic = raw.read(6)
+    raw.seek(0)
+    counted = io.BufferedReader(_Counted(raw, progress), 1 << 18)
+    if magic.startswith(b"\x1f\x8b"):
+        return gzip.GzipFile(fileobj=counted)  # type: ignore[return-value]
+    if magic.startswith(b"\xfd7zXZ\x00"):
+        return lzma.LZMAFile(counted)  # type: ignore[return-value]
+    if magic.startswith(b"\x28\xb5\x2f\xfd"):
+        try:
+            import zstandard
+        except ImportError:
+            raise InputError(
+                f"{path}: zstandard data", "install promptlint-cache[trace], or unpack the file"
+            ) from None
+        return io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(counted, read_across_frames=True))
+    return counted
+
+
+def records(path: Path, name: str, skipped: Skipped, progress: list[int]) -> Iterator[Record]:
+    """Yield the records of a file: JSON lines, a JSON array, one JSON object, or lines of text.
+
+    Broken lines are counted in ``skipped``. A truncated archive ends the file there, with a word.
+    """
+    with open_bytes(path, progress) as stream:
+        try:
+            yield from _records(io.BufferedReader(stream, 1 << 18), name, skipped)  # type: ignore[type-var]
+        except (EOFError, lzma.LZMAError, gzip.BadGzipFile, OSError) as error:
+            skipped.add(name, 0, f"the archive is damaged: {error}")
+        except Exception as error:
+            if type(error).__module__.partition(".")[0] != "zstandard":
+                raise
+            skipped.add(name, 0, f"the archive is damaged: {error}")
+
+
+def _records(stream: BinaryIO, name: str, skipped: Skipped) -> Iterator[Record]:
+    first, number = b"", 0
+    for line in stream:
+        number += 1
+        first = line.removeprefix(b"\xef\xbb\xbf").strip()
+        if first:
+            break
+    if not first:
+        return
+    if first[:1] not in b"[{":
+        yield Record(number, _text(first))
+        for at, line in enumerate(stream, number + 1):
+            if line.strip():
+                yield Record(at, _text(line.rstrip(b"\r\n")))
+        return
+    try:
+        value = json.loads(first)
+    except ValueError:
+        rest = stream.read(_DOCUMENT)
+        if document := _document(first + b"\n" + rest, number):
+            yield from document
+            return
+        skipped.add(name, number, "not valid JSON")
+        lines: Iterator[tuple[int, bytes]] = enumerate(_resumed(rest, stream), number + 1)
+    else:
+        if isinstance(value, list):
+            for item in value:
+                yield Record(number, item)
+        else:
+            yield Record(number, value)
+        lines = enumerate(stream, number + 1)
+    for at, line in lines:
+        text = line.strip()
+        if not text:
+            continue
+        if len(text) > MAX_LINE:
+            skipped.add(name, at, f"longer than {MAX_LINE // 1024 // 1024} MB")
+            continue
+        try:
+            yield Record(at, json.loads(text))
+        except (ValueError, RecursionError) as error:
+            skipped.add(name, at, f"not valid JSON: {error}".splitlines()[0][:120])
+
+
+def _resumed(head: bytes, stream: BinaryIO) -> Iterator[bytes]:
+    """Yield lines from a part that was read ahead, then from the stream."""
+    *whole, last = head.split(b"\n")
+    yield from whole
+    yield last + stream.readline()
+    yield from stream
+
+
+def _document(data: bytes, line: int) -> list[Record] | None:
+    """Return the records of one JSON document spread over lines, or None if it is not one."""
+    text = _text(data)
+    decoder, at = json.JSONDecoder(), 0
+    found: list[Record] = []
+    try:
+        if text.startswith("["):
+            at = _skip(text, 1)
+            while text[at] != "]":
+                begin = at
+                value, at = decoder.raw_decode(text, at)
+                found.append(Record(line + text.count("\n", 0, begin), value))
+                at = _skip(text, at)
+        else:
+            while at < len(text):  # objects one after another, pretty-printed
+                begin = at
+                value, at = decoder.raw_decode(text, at)
+                found.append(Record(line + text.count("\n", 0, begin), value))
+                at = _skip(text, at)
+    except (ValueError, IndexError, RecursionError):
+        return None
+    return found
+
+
+def _skip(text: str, at: int) -> int:
+    while at < len(text) and text[at] in " \t\r\n,":
+        at += 1
+    return at
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
