@@ -189,8 +189,8 @@ class Builder:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def build(self) -> Columns:
-        """Return everything added so far, oldest first."""
+    def build(self, *, in_time_order: bool = True) -> Columns:
+        """Return everything added so far, oldest first or as it came."""
         start = np.zeros(len(self._rows) + 1, dtype=np.int64)
         np.cumsum([len(ids) for ids in self._ids], out=start[1:])
         ids = np.concatenate(self._ids) if self._ids else np.zeros(0, dtype=np.uint64)
@@ -208,7 +208,7 @@ class Builder:
             self.block_tokens,
             tuple(self._namespaces) or ("",),
         )
-        return columns.in_time_order()
+        return columns.in_time_order() if in_time_order else columns
 
 
 def _keys(ids: Sequence[int]) -> Keys:

@@ -1,0 +1,221 @@
+"""One run: logs in, outcomes, totals and columns out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from promptlint.catalog.profile import Granularity, Profile
+from promptlint.errors import InputError, NothingToCheckError
+from promptlint.trace.explain.causes import Explainer, Outcome
+from promptlint.trace.explain.findings import finding_of
+from promptlint.trace.explain.group import Group, Groups
+from promptlint.trace.explain.price import price_of
+from promptlint.trace.intake import Intake
+from promptlint.trace.model import Hashed, Request
+from promptlint.trace.options import DEFAULT_BLOCK, Options
+from promptlint.trace.readers import Log, open_log
+from promptlint.trace.readers.stream import Skipped
+from promptlint.trace.tally import Tally
+
+if TYPE_CHECKING:
+    from promptlint.trace.columns import Builder, Columns
+    from promptlint.trace.encode import Encoder
+
+Progress = Callable[[int, int, int], None]  # bytes done, bytes in all, requests
+
+
+@dataclass(slots=True)
+class Analysis:
+    """Everything a report needs. ``columns`` is None if no request had blocks."""
+
+    formats: dict[str, str] = field(default_factory=dict)
+    tally: Tally = field(default_factory=Tally)
+    groups: list[Group] = field(default_factory=list)
+    findings: list[dict[str, Any]] = field(default_factory=list)
+    findings_left_out: int = 0
+    columns: Columns | None = None
+    block: int = DEFAULT_BLOCK
+    unit: str = "tokens"
+    counter: str = ""
+    skipped: Skipped = field(default_factory=Skipped)
+    intake: Intake = field(default_factory=Intake)
+    interrupted: bool = False
+    errors: list[InputError] = field(default_factory=list)
+    profiles: set[str] = field(default_factory=set)
+
+
+def analyze(paths: Sequence[Path], options: Options, progress: Progress | None = None) -> Analysis:
+    """Read logs and explain what is in them. An interrupt ends the reading and keeps what is done.
+
+    Raises:
+        NothingToCheckError: no log could be read.
+        CatalogError: an unknown profile.
+    """
+    result = Analysis()
+    logs: list[Log] = []
+    for path in paths:
+        try:
+            logs.append(open_log(path, skipped=result.skipped))
+        except InputError as error:
+            result.errors.append(error)
+    if not logs:
+        raise NothingToCheckError(str(result.errors[0]), result.errors[0].next_step)
+    result.formats = {log.name: log.format for log in logs}
+    total = sum(path.stat().st_size for path in (log.path for log in logs))
+    run = _Run(options, result)
+
+    def texts() -> Iterator[Request]:
+        for log in logs:
+            for entry in log.entries:
+                if isinstance(entry, Hashed):
+                    run.take_hashed(entry, log.name)
+                else:
+                    yield entry
+                if progress:
+                    progress(sum(log.progress[0] for log in logs), total, run.requests)
+
+    try:
+        for request in result.intake.ordered(texts(), options.order == "time"):
+            run.take(request)
+    except KeyboardInterrupt:
+        result.interrupted = True
+    run.finish()
+    return result
+
+
+class _Run:
+    """The state of one run."""
+
+    def __init__(self, options: Options, result: Analysis) -> None:
+        self.options, self.result = options, result
+        self.requests = 0
+        self._explainers: dict[str, Explainer] = {}
+        self._profiles: dict[tuple[str, str, date | None], Profile | None] = {}
+        self._groups = Groups()
+        self._builder: Builder | None = None
+        self._encoder: Encoder | None = None
+
+    def take_hashed(self, entry: Hashed, name: str) -> None:
+        """Take one request of which only hashes are known."""
+        from promptlint.trace.columns import Builder
+
+        if self._builder is None:
+            self._builder = Builder(self.options.block or entry.block_tokens)
+            self.result.block = self._builder.block_tokens
+        if entry.block_tokens != self._builder.block_tokens:
+            self.result.skipped.add(name, entry.line, f"blocks of {entry.block_tokens} tokens among others")
+            return
+        self._builder.add(
+            entry.ids,
+            time=entry.time,
+            length=entry.length,
+            output=entry.output,
+            namespace=entry.namespace,
+            session=entry.session,
+            line=entry.line,
+        )
+        self.requests += 1
+
+    def take(self, request: Request) -> None:
+        """Explain one request and add its blocks."""
+        self.requests += 1
+        profile = self._profile(request)
+        key = profile.name if profile else ""
+        self.result.profiles.add(key or "none")
+        request = self._encoded(request, profile)
+        explainer = self._explainers.get(f"{key}/{request.model}")
+        if explainer is None:
+            explainer = Explainer(profile, self.options.min_lost)
+            self._explainers[f"{key}/{request.model}"] = explainer
+        outcome = explainer.explain(request)
+        self.result.tally.add(outcome)
+        if outcome.is_fault:
+            self._report(outcome, profile)
+
+    def _report(self, outcome: Outcome, profile: Profile | None) -> None:
+        usd = price_of(outcome, profile)
+        self._groups.add(outcome, usd)
+        if len(self.result.findings) < self.options.max_findings:
+            grain = (profile.block_tokens if profile else None) or self.result.block
+            self.result.findings.append(finding_of(outcome, usd, grain, self.options.show_text))
+        else:
+            self.result.findings_left_out += 1
+
+    def _profile(self, request: Request) -> Profile | None:
+        from promptlint.catalog.profiles import DEFAULT_PROFILE, get_profile, profile_for
+
+        model = self.options.model or request.model
+        day = datetime.fromtimestamp(request.time, UTC).date() if request.time else None
+        key = (request.provider, model, day)
+        if key not in self._profiles:
+            if self.options.profile:
+                found: Profile | None = get_profile(self.options.profile)
+                found = found.for_model(model, day) if found and model else found
+            elif request.provider or model:
+                found = profile_for(request.provider, model, on=day)
+            else:
+                found = get_profile(DEFAULT_PROFILE)
+            self._profiles[key] = found
+        return self._profiles[key]
+
+    def _encoded(self, request: Request, profile: Profile | None) -> Request:
+        """Add the request's blocks; give its parts exact sizes where the log has no counts."""
+        if not request.parts:
+            return request
+        from promptlint.trace.columns import Builder
+
+        if self._builder is None:
+            self._start(request, profile)
+        assert self._encoder is not None
+        assert self._builder is not None
+        keys, length = self._encoder.request(request)
+        names = {"model": request.model, "tenant": request.tenant, "salt": request.salt, "replica": request.replica}
+        self._builder.add(
+            keys,
+            time=request.time or 0.0,
+            length=length,
+            output=request.usage.output if request.usage else 0,
+            namespace="/".join(names[name] for name in self.options.namespaces),
+            session=request.session,
+            line=request.line,
+        )
+        if request.usage is None and self._encoder.encode is not None:
+            parts = tuple(
+                part if part.tokens is not None else replace(part, tokens=len(self._encoder.tokens(part.text)) // 4)
+                for part in request.parts
+            )
+            return replace(request, parts=parts)
+        return request
+
+    def _start(self, request: Request, profile: Profile | None) -> None:
+        """Choose tokenizer and block size by the first request with text."""
+        from promptlint.trace.columns import Builder
+        from promptlint.trace.encode import Encoder
+
+        options = self.options
+        block = options.block
+        if block is None and profile and profile.granularity is Granularity.BLOCK:
+            block = profile.block_tokens
+        self.result.block = block or DEFAULT_BLOCK
+        self.result.unit = options.unit
+        if options.unit == "bytes":
+            self._encoder = Encoder(self.result.block, None)
+            self.result.counter = "bytes"
+        else:
+            from promptlint.tokens.choose import open_counter
+
+            counter = open_counter(options.model or request.model, options.tokenizer)
+            self._encoder = Encoder(self.result.block, counter.tokenizer().encode)
+            self.result.counter = counter.name
+        self._builder = Builder(self.result.block)
+
+    def finish(self) -> None:
+        """Hand over what was collected."""
+        self.result.groups = self._groups.ranked()
+        if self._builder is not None and len(self._builder):
+            columns = self._builder.build(in_time_order=self.options.order == "time")
+            self.result.columns = columns.separated().chained()

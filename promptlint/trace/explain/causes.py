@@ -1,0 +1,315 @@
+"""The decision: for every request that read less than it could have, the one reason that explains most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from promptlint.catalog.profile import Profile, TtlKind
+from promptlint.layout import Confidence, Kind, Section
+from promptlint.trace.explain.diff import Difference, Shape, difference
+from promptlint.trace.explain.evidence import kind_of
+from promptlint.trace.explain.history import Entry, History
+from promptlint.trace.explain.ledger import Ledger, Obstacle, Reading
+from promptlint.trace.model import Request
+
+_BULK = 0.4  # a cut of this share of the conversation is a planned compaction
+
+
+class Reason(StrEnum):
+    """Why a request read less than it could have."""
+
+    FIRST = "first request"
+    CHANGED = "prefix changed"
+    EXPIRED = "expired"
+    BELOW_MINIMUM = "under the minimum"
+    LOOKBACK = "look-back"
+    MARKS = "marks"
+    PARAMETER = "parameter changed"
+    ROUTED = "routed elsewhere or evicted"
+    NOT_YET_READABLE = "written but not yet readable"
+    COMPACTED = "history compacted"
+    READ = "read"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one request.
+
+    ``read`` tokens came from the cache (``counted`` says whether the log says so or the rules),
+    ``reusable`` could have, ``lost`` is the difference where somebody can mend it.
+    """
+
+    request: Request
+    reason: Reason
+    read: int
+    reusable: int
+    lost: int = 0
+    counted: bool = True
+    kind: Kind | None = None
+    confidence: Confidence = Confidence.HIGH
+    detail: str = ""
+    against: Request | None = None
+    difference: Difference | None = None
+    profile: str = ""
+    predicted: int | None = None  # tokens that the rules say should be read
+
+    @property
+    def is_fault(self) -> bool:
+        """Tell whether something should be mended."""
+        return self.kind is not None and self.lost > 0
+
+
+@dataclass(slots=True)
+class Explainer:
+    """Takes requests in the order of time and says what became of each.
+
+    ``min_lost`` is the loss in tokens from which on a request counts as a miss.
+    """
+
+    profile: Profile | None
+    min_lost: int = 64
+    _histories: dict[tuple[str, str, str], History] = field(default_factory=dict)
+    _ledgers: dict[tuple[str, str, str], Ledger] = field(default_factory=dict)
+
+    def explain(self, request: Request) -> Outcome:
+        """Return the outcome of the next request."""
+        space = request.namespace
+        history = self._histories.setdefault(space, History())
+        profile = self.profile
+        ledger = self._ledgers.setdefault(space, Ledger(profile)) if profile else None
+        entry = history.entry(request)
+        outcome = self._outcome(entry, history, ledger)
+        history.remember(entry)
+        if ledger:
+            ledger.write(entry)
+        return replace(outcome, profile=profile.name if profile else "")
+
+    def _outcome(self, entry: Entry, history: History, ledger: Ledger | None) -> Outcome:
+        request = entry.request
+        reading = ledger.read(entry) if ledger else Reading(0, 0)
+        usage = request.usage
+        counted = usage is not None and usage.read is not None
+        read = usage.read if usage and usage.read is not None else round(reading.tokens)
+        before = history.predecessor(entry)
+        if before is None:
+            return Outcome(request, Reason.FIRST, read, read, counted=counted, predicted=round(reading.tokens))
+        changed = difference(before, entry)
+        agreed = _agreed(before, entry, changed)
+        base = Outcome(
+            request,
+            Reason.READ,
+            read,
+            read,
+            counted=counted,
+            against=before.request,
+            predicted=self._predicted(reading, agreed, ledger),
+        )
+        candidates = [
+            found
+            for found in (
+                self._content(base, before, entry, changed, agreed, ledger),
+                self._rules(base, before, entry, changed, agreed, reading, ledger),
+            )
+            if found
+        ]
+        if not candidates:
+            return base
+        return max(candidates, key=lambda outcome: outcome.lost)
+
+    @staticmethod
+    def _predicted(reading: Reading, agreed: float, ledger: Ledger | None) -> int | None:
+        """Return what the rules say should be read, inside a part too where no mark is needed."""
+        if ledger is None:
+            return None
+        tokens = reading.tokens
+        if not ledger.by_marks and reading.obstacle in (Obstacle.NONE, Obstacle.NOT_WRITTEN):
+            tokens = max(tokens, agreed)
+            tokens = tokens // (ledger.profile.block_tokens or 1) * (ledger.profile.block_tokens or 1)
+        return round(tokens) if tokens >= ledger.minimum else 0
+
+    def _enough(self, lost: float, whole: float, profile: Profile | None) -> bool:
+        grain = profile.block_tokens or 1 if profile else 1
+        return lost >= max(self.min_lost, grain, 0.02 * whole)
+
+    def _content(
+        self,
+        base: Outcome,
+        before: Entry,
+        entry: Entry,
+        changed: Difference | None,
+        agreed: float,
+        ledger: Ledger | None,
+    ) -> Outcome | None:
+        """Explain a loss by a change of the prefix."""
+        if changed is None or changed.shape is Shape.SHORTER:
+            return None
+        profile = ledger.profile if ledger else None
+        reusable = agreed + changed.behind
+        if base.request.usage and before.request.usage:
+            reusable = min(reusable, before.request.usage.input)
+        if profile and ledger and reusable < ledger.minimum:
+            return None
+        lost = reusable - max(base.read, agreed if not base.counted else 0)
+        if not self._enough(lost, reusable, profile):
+            return None
+        if base.counted and base.read > agreed + max(self.min_lost, 0.02 * reusable):
+            return None  # another request had this prefix
+        if entry.first_of_talk and entry.request.session and changed.section is Section.MESSAGES:
+            return None
+        share = changed.behind / max(1.0, reusable)
+        kind, confidence, what = kind_of(changed, before, entry)
+        if kind is Kind.HISTORY_REWRITE and _is_bulk(changed, before, entry):
+            return replace(
+                base, reason=Reason.COMPACTED, reusable=round(reusable), detail="a large part was cut at once"
+            )
+        if ledger and ledger.by_marks and share < 0.5 and self._misplaced(before, entry, changed, ledger):
+            kind, confidence = Kind.BREAKPOINT_MISPLACED, Confidence.HIGH
+            what = "every mark stands behind text that changes; the stable text before it has none"
+        return replace(
+            base,
+            reason=Reason.CHANGED,
+            reusable=round(reusable),
+            lost=round(lost),
+            kind=kind,
+            confidence=confidence,
+            detail=what,
+            difference=changed,
+        )
+
+    def _misplaced(self, before: Entry, entry: Entry, changed: Difference, ledger: Ledger) -> bool:
+        """Tell whether long stable text stands before the difference and no mark does."""
+        start = entry.borders[changed.part]
+        marks = ledger.marks(entry.request)
+        return start >= ledger.minimum and bool(marks) and min(marks) >= changed.part
+
+    def _rules(
+        self,
+        base: Outcome,
+        before: Entry,
+        entry: Entry,
+        changed: Difference | None,
+        agreed: float,
+        reading: Reading,
+        ledger: Ledger | None,
+    ) -> Outcome | None:
+        """Explain a loss by the rules of the cache: the prefix was there, and was not read."""
+        if ledger is None:
+            return None
+        request, profile = entry.request, ledger.profile
+        stranger = entry.first_of_talk and bool(request.session)
+        reusable = max(agreed, reading.possible)
+        if changed is None and before.request.usage:
+            reusable = min(reusable, float(before.request.usage.input))
+        if ledger.by_marks and reading.obstacle not in (Obstacle.NO_MARKS, Obstacle.NOT_WRITTEN):
+            reusable = reading.possible
+        if ledger.by_marks and before.request.usage and before.request.usage.cached and not stranger:
+            reusable = min(reusable, float(before.request.usage.cached))
+        grain = profile.block_tokens
+        if grain and not ledger.by_marks:
+            reusable = reusable // grain * grain
+        lost = reusable - base.read
+        result = replace(base, reusable=round(reusable), lost=round(lost))
+        if reading.obstacle is Obstacle.BELOW_MINIMUM or reusable < ledger.minimum:
+            return self._below(result, before, entry, reusable, ledger)
+        if not self._enough(lost, reusable, profile):
+            return None
+        if stranger:
+            return None  # the first request of a conversation owes nothing to the others
+        if reading.obstacle is Obstacle.EXPIRED and (base.read < reusable):
+            return replace(result, reason=Reason.EXPIRED, kind=Kind.TTL, detail=reading.detail)
+        found = _OBSTACLES.get(reading.obstacle)
+        if reading.obstacle is Obstacle.TOO_MANY_MARKS:
+            return replace(result, reason=Reason.MARKS, kind=Kind.BREAKPOINT_LIMIT, detail=reading.detail)
+        if found:
+            reason, kind = found
+            if reading.obstacle in (Obstacle.NO_MARKS, Obstacle.NOT_WRITTEN) and not ledger.by_marks:
+                return self._elsewhere(result, before, entry, changed, reading)
+            if reading.obstacle is Obstacle.NOT_WRITTEN:
+                return self._unwritten(result, before, entry, ledger)
+            detail = reading.detail or "the request has no mark, and without one nothing is cached"
+            return replace(result, reason=reason, kind=kind, detail=detail)
+        if reading.obstacle is Obstacle.NONE and base.counted:
+            if ledger.by_marks and lost <= reusable - reading.tokens:
+                return None  # what lies behind the last mark was never meant to be cached
+            return self._elsewhere(result, before, entry, changed, reading)
+        return None
+
+    def _unwritten(self, result: Outcome, before: Entry, entry: Entry, ledger: Ledger) -> Outcome | None:
+        """Explain why nothing was written although the requests agree."""
+        limit, marks = ledger.profile.max_breakpoints, len(before.request.marks)
+        if limit and max(marks, len(entry.request.marks)) > limit:
+            said = f"{max(marks, len(entry.request.marks))} marks, {limit} are allowed"
+            return replace(result, reason=Reason.MARKS, kind=Kind.BREAKPOINT_LIMIT, detail=said)
+        said = "no mark stands where this request and the one before still agree"
+        return replace(result, reason=Reason.MARKS, kind=Kind.BREAKPOINT_MISPLACED, detail=said)
+
+    def _below(
+        self, result: Outcome, before: Entry, entry: Entry, reusable: float, ledger: Ledger
+    ) -> Outcome | None:
+        """Report a prefix under the minimum where somebody wanted it cached."""
+        wanted = bool(entry.request.marks) or reusable >= ledger.minimum * 0.5
+        if not wanted or result.read or reusable < self.min_lost or (entry.first_of_talk and entry.request.session):
+            return None
+        if not ledger.minimum:
+            return None
+        said = f"{reusable:.0f} tokens agree, the minimum is {ledger.minimum}"
+        return replace(
+            result,
+            reason=Reason.BELOW_MINIMUM,
+            kind=Kind.BELOW_MINIMUM,
+            lost=round(reusable),
+            reusable=round(reusable),
+            detail=said,
+        )
+
+    def _elsewhere(
+        self, result: Outcome, before: Entry, entry: Entry, changed: Difference | None, reading: Reading
+    ) -> Outcome | None:
+        """Explain what is left: another machine, another key, or an eviction."""
+        request, earlier = entry.request, before.request
+        if entry.first_of_talk and entry.request.session:
+            return None
+        for name in ("routing", "replica"):
+            was, now = getattr(earlier, name), getattr(request, name)
+            if was != now and (was or now):
+                said = "another cache key" if name == "routing" else "another replica"
+                return replace(result, reason=Reason.ROUTED, kind=Kind.ROUTING, detail=f"{said} than before")
+        promised = self.profile is not None and self.profile.ttl_kind is TtlKind.CONTRACT
+        confidence = Confidence.MEDIUM if promised else Confidence.LOW
+        said = "the same prefix was sent in time and not found"
+        if result.read:
+            said += f"; {result.read} tokens were, so an older copy of it stands on that machine"
+        return replace(result, reason=Reason.ROUTED, kind=Kind.ROUTING, confidence=confidence, detail=said)
+
+
+_OBSTACLES: dict[Obstacle, tuple[Reason, Kind]] = {
+    Obstacle.NO_MARKS: (Reason.MARKS, Kind.BREAKPOINT_MISPLACED),
+    Obstacle.NOT_WRITTEN: (Reason.MARKS, Kind.BREAKPOINT_MISPLACED),
+    Obstacle.NO_MARK_BEHIND: (Reason.MARKS, Kind.BREAKPOINT_MISPLACED),
+    Obstacle.LOOKBACK: (Reason.LOOKBACK, Kind.BREAKPOINT_MISPLACED),
+    Obstacle.NOT_YET_READABLE: (Reason.NOT_YET_READABLE, Kind.OTHER),
+    Obstacle.PARAMETER: (Reason.PARAMETER, Kind.PARAMETER_CHANGE),
+}
+
+
+def _agreed(before: Entry, entry: Entry, changed: Difference | None) -> float:
+    """Return the tokens in which two requests agree from their beginning on."""
+    if changed is None:
+        return entry.borders[len(before.chain)]
+    return float(changed.token)
+
+
+def _is_bulk(changed: Difference, before: Entry, entry: Entry) -> bool:
+    """Tell whether a large share of the conversation went at once: a compaction, paid for once."""
+    if changed.shape is Shape.EDITED:
+        return False
+    return entry.borders[-1] < (1 - _BULK) * before.borders[-1]
+
+
+def explain_all(requests: Iterator[Request], profile: Profile | None, min_lost: int = 64) -> Iterator[Outcome]:
+    """Yield the outcome of each request, in order."""
+    explainer = Explainer(profile, min_lost)
+    for request in requests:
+        yield explainer.explain(request)

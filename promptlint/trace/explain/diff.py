@@ -1,0 +1,178 @@
+"""The first difference between two requests: where it is, both texts, and what is equal behind it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from enum import StrEnum
+
+from promptlint.layout import Section
+from promptlint.trace.explain.history import Entry, common_prefix
+from promptlint.trace.model import Part
+
+_WORD = re.compile(r"[\w.:@/+\-]+|\s+|[^\w\s]")
+_GLUE = re.compile(r"[\w.:@/+\-]*\Z")
+_LINES = 400
+_LINE = 2000
+
+
+class Shape(StrEnum):
+    """How the sequence of parts changed."""
+
+    EDITED = "edited"  # one part has another text
+    INSERTED = "inserted"  # new parts stand before old ones
+    REMOVED = "removed"  # old parts are gone
+    REPLACED = "replaced"  # other parts stand there
+    SHORTER = "shorter"  # the request is a beginning of the earlier one
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first difference of a request against an earlier one.
+
+    ``part`` is the index of the part, ``char`` the offset in its text, ``byte`` the offset in the
+    UTF-8 text of the whole prompt, ``token`` the position in tokens (rounded where interpolated).
+    ``old`` and ``new`` are the differing texts, ``before`` what stands before them on their line.
+    ``behind`` counts tokens that both requests have behind the difference.
+    """
+
+    shape: Shape
+    part: int
+    char: int
+    byte: int
+    token: int
+    old: str
+    new: str
+    before: str
+    after: str
+    old_part: Part | None
+    new_part: Part | None
+    behind: int
+
+    @property
+    def section(self) -> Section:
+        """Return the section in which the difference stands."""
+        part = self.new_part or self.old_part
+        return part.section if part else Section.MESSAGES
+
+
+def difference(old: Entry, new: Entry) -> Difference | None:
+    """Return the first difference, or None if the newer request only appends to the older one."""
+    at = old.shared(new)
+    if at == len(old.chain):
+        return None
+    was, now = old.request.parts, new.request.parts
+    a = was[at]
+    b = now[at] if at < len(now) else None
+    shape = _shape(old, new, at)
+    char, old_text, new_text, before, after = 0, a.text, b.text if b else "", "", ""
+    if b and shape is Shape.EDITED:
+        char, old_text, new_text, before, after = _spans(a.text, b.text)
+    scale = 0.0
+    if b and b.text and len(new.borders) > at + 1:
+        scale = (new.borders[at + 1] - new.borders[at]) / len(b.text)
+    byte = sum(len(part.text.encode("utf-8", "replace")) for part in now[:at])
+    byte += len(b.text[:char].encode("utf-8", "replace")) if b else 0
+    token = new.borders[min(at, len(new.borders) - 1)] + char * scale
+    behind = _behind(old, new, at, char, shape, scale)
+    return Difference(
+        shape, at, char, byte, round(token), old_text, new_text, before, after, a, b, round(behind)
+    )
+
+
+def _shape(old: Entry, new: Entry, at: int) -> Shape:
+    was, now = old.request.parts, new.request.parts
+    if at >= len(now):
+        return Shape.SHORTER
+    a, b = was[at], now[at]
+    if any(part.digest == b.digest for part in was[at + 1 :]) and b.section is a.section:
+        # What stands here now stood further on. A swap of two parts counts as an edit of order.
+        return Shape.REPLACED if any(part.digest == a.digest for part in now[at + 1 :]) else Shape.REMOVED
+    if any(part.digest == a.digest for part in now[at + 1 :]):
+        return Shape.INSERTED
+    if (a.section, a.role, a.kind) == (b.section, b.role, b.kind):
+        return Shape.EDITED
+    return Shape.REPLACED
+
+
+def _spans(a: str, b: str) -> tuple[int, str, str, str, str]:
+    """Return the offset of the difference, both differing texts, and the text around them."""
+    char = common_prefix(a, b)
+    line = a.rfind("\n", 0, char) + 1
+    old_lines, new_lines = _cut(a[line:]), _cut(b[line:])
+    matcher = SequenceMatcher(None, old_lines, new_lines, autojunk=False)
+    changes = [code for code in matcher.get_opcodes() if code[0] != "equal"]
+    if changes:
+        _, i1, i2, j1, j2 = changes[0]
+        if i2 - i1 == 1 and j2 - j1 == 1 and len(old_lines[i1]) < _LINE and len(new_lines[j1]) < _LINE:
+            old, new, before, after = _words(old_lines[i1], new_lines[j1])
+            return char, old, new, before, after
+        before = "".join(old_lines[max(0, i1 - 1) : i1])
+        after = "".join(old_lines[i2 : i2 + 1])
+        return char, "".join(old_lines[i1:i2]), "".join(new_lines[j1:j2]), before, after
+    return char, a[char : char + 200], b[char : char + 200], a[line:char], ""
+
+
+def _cut(text: str) -> list[str]:
+    return text[: _LINES * _LINE].splitlines(keepends=True)[:_LINES]
+
+
+def _words(a: str, b: str) -> tuple[str, str, str, str]:
+    """Return the first differing words of two lines, with what stands before and behind them."""
+    left, right = _WORD.findall(a), _WORD.findall(b)
+    matcher = SequenceMatcher(None, left, right, autojunk=False)
+    codes = matcher.get_opcodes()
+    first = next((n for n, code in enumerate(codes) if code[0] != "equal"), None)
+    if first is None:
+        return a, b, "", ""
+    last = first
+    # Differences with no more than three equal words between them belong together.
+    for n in range(first + 1, len(codes)):
+        tag, i1, i2, _, _ = codes[n]
+        if tag != "equal":
+            last = n
+        elif len([word for word in left[i1:i2] if not word.isspace()]) > 3:
+            break
+    _, i1, _, j1, _ = codes[first]
+    _, _, i2, _, j2 = codes[last]
+    old, new, before = "".join(left[i1:i2]), "".join(right[j1:j2]), "".join(left[:i1])
+    return old, new, before, "".join(left[i2:])
+
+
+def _behind(old: Entry, new: Entry, at: int, char: int, shape: Shape, scale: float) -> float:
+    """Return the tokens that stand behind the difference in both requests."""
+    was, now = old.request.parts, new.request.parts
+    inside = 0.0
+    rest = at
+    if shape is Shape.EDITED:
+        inside = _shared_lines(was[at].text[char:], now[at].text[char:]) * scale
+        rest = at + 1
+    left = Counter(part.digest for part in was[rest:])
+    tokens = 0.0
+    for index in range(rest, len(now)):
+        digest = now[index].digest
+        if left[digest] > 0:
+            left[digest] -= 1
+            tokens += new.borders[index + 1] - new.borders[index]
+        elif index - at < len(was) - at and was[index].kind == "tool" == now[index].kind:
+            size = new.borders[index + 1] - new.borders[index]
+            tokens += size * SequenceMatcher(None, was[index].text, now[index].text, autojunk=False).ratio()
+    return inside + tokens
+
+
+def _shared_lines(a: str, b: str) -> int:
+    """Return the characters of ``b`` in lines that ``a`` has as well, and at its end."""
+    mine = Counter(a.splitlines(keepends=True)[1:])
+    shared = 0
+    lines = b.splitlines(keepends=True)
+    for line in lines[1:]:
+        if mine[line] > 0:
+            mine[line] -= 1
+            shared += len(line)
+    if lines and a.splitlines(keepends=True):
+        head_a, head_b = a.splitlines(keepends=True)[0], lines[0]
+        matcher = SequenceMatcher(None, head_a[:_LINE], head_b[:_LINE], autojunk=False)
+        shared += sum(block.size for block in matcher.get_matching_blocks() if block.size >= 12)
+    return shared

@@ -1,0 +1,1 @@
+"""Caches run over a log, request by request: engines, plain policies, hosted APIs, replicas."""
