@@ -19,6 +19,7 @@ from promptlint.trace.model import Hashed, Request
 from promptlint.trace.options import DEFAULT_BLOCK, Options
 from promptlint.trace.readers import Log, open_log
 from promptlint.trace.readers.stream import Skipped
+from promptlint.trace.report.table import row_of
 from promptlint.trace.tally import Tally
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class Analysis:
     interrupted: bool = False
     errors: list[InputError] = field(default_factory=list)
     profiles: set[str] = field(default_factory=set)
+    rows: list[dict[str, Any]] = field(default_factory=list)  # one a request, if asked for
 
 
 def analyze(paths: Sequence[Path], options: Options, progress: Progress | None = None) -> Analysis:
@@ -133,11 +135,13 @@ class _Run:
             self._explainers[f"{key}/{request.model}"] = explainer
         outcome = explainer.explain(request)
         self.result.tally.add(outcome)
+        usd = price_of(outcome, profile) if outcome.is_fault else None
+        if self.options.rows:
+            self.result.rows.append(row_of(outcome, usd))
         if outcome.is_fault:
-            self._report(outcome, profile)
+            self._report(outcome, profile, usd)
 
-    def _report(self, outcome: Outcome, profile: Profile | None) -> None:
-        usd = price_of(outcome, profile)
+    def _report(self, outcome: Outcome, profile: Profile | None, usd: float | None) -> None:
         self._groups.add(outcome, usd)
         if len(self.result.findings) < self.options.max_findings:
             grain = (profile.block_tokens if profile else None) or self.result.block
@@ -166,14 +170,18 @@ class _Run:
         """Add the request's blocks; give its parts exact sizes where the log has no counts."""
         if not request.parts:
             return request
-        from promptlint.trace.columns import Builder
 
         if self._builder is None:
             self._start(request, profile)
         assert self._encoder is not None
         assert self._builder is not None
         keys, length = self._encoder.request(request)
-        names = {"model": request.model, "tenant": request.tenant, "salt": request.salt, "replica": request.replica}
+        names = {
+            "model": request.model,
+            "tenant": request.tenant,
+            "salt": request.salt,
+            "replica": request.replica,
+        }
         self._builder.add(
             keys,
             time=request.time or 0.0,
@@ -185,7 +193,9 @@ class _Run:
         )
         if request.usage is None and self._encoder.encode is not None:
             parts = tuple(
-                part if part.tokens is not None else replace(part, tokens=len(self._encoder.tokens(part.text)) // 4)
+                part
+                if part.tokens is not None
+                else replace(part, tokens=len(self._encoder.tokens(part.text)) // 4)
                 for part in request.parts
             )
             return replace(request, parts=parts)
@@ -206,11 +216,17 @@ class _Run:
             self._encoder = Encoder(self.result.block, None)
             self.result.counter = "bytes"
         else:
-            from promptlint.tokens.choose import open_counter
+            from promptlint.tokens.choose import DEFAULT_ENCODING, open_counter
 
-            counter = open_counter(options.model or request.model, options.tokenizer)
-            self._encoder = Encoder(self.result.block, counter.tokenizer().encode)
-            self.result.counter = counter.name
+            counter = open_counter(options.model or request.model, options.tokenizer).counter
+            encode = getattr(counter, "encode", None)
+            if encode is None:  # an estimator: ids of another vocabulary show equal text as well
+                base = open_counter("", DEFAULT_ENCODING).counter
+                encode = getattr(base, "encode", None)
+                counter = base if encode else counter
+            self._encoder = Encoder(self.result.block, encode)
+            self.result.counter = counter.name if encode else "bytes"
+            self.result.unit = "tokens" if encode else "bytes"
         self._builder = Builder(self.result.block)
 
     def finish(self) -> None:

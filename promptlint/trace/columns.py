@@ -234,7 +234,10 @@ def concatenate(parts: Iterable[Columns]) -> Columns:
         np.concatenate([part.length for part in items]),
         np.concatenate([part.output for part in items]),
         np.concatenate(
-            [np.zeros(1, dtype=np.int64), *(part.start[1:] + by for part, by in zip(items, shifts, strict=False))]
+            [
+                np.zeros(1, dtype=np.int64),
+                *(part.start[1:] + by for part, by in zip(items, shifts, strict=False)),
+            ]
         ),
         np.concatenate([part.ids for part in items]),
         np.concatenate(rooms),

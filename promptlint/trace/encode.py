@@ -40,7 +40,7 @@ class Encoder:
     _size: int = 0
 
     def request(self, request: Request) -> tuple[Keys, int]:
-        """Return the chained keys of a request's blocks, the last one perhaps partial, and its length."""
+        """Return the chained keys of a request's full blocks, and its length."""
         if self.encode is None:
             data, unit = self._bytes(request), 1
         else:
@@ -94,7 +94,7 @@ class Encoder:
         keys: list[bytes] = []
         before = b""
         append = keys.append
-        for at in range(0, len(data), width):
+        for at in range(0, len(data) - width + 1, width):
             before = blake2b(before + data[at : at + width], digest_size=8).digest()
             append(before)
         return np.frombuffer(b"".join(keys), dtype=np.uint64)

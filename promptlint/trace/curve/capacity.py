@@ -84,7 +84,11 @@ class _Histogram:
         rest = np.where(full < runs.length, lengths % block, 0) * (lengths // block >= runs.first)
         tokens = np.full(len(at), float(block))
         self.tokens = _grown(
-            self.tokens, size, (at, tokens), (at + full, rest - tokens), (at + full + 1, -rest.astype(np.float64))
+            self.tokens,
+            size,
+            (at, tokens),
+            (at + full, rest - tokens),
+            (at + full + 1, -rest.astype(np.float64)),
         )
         heads = runs.first == 0
         self.first = _grown(self.first, size, (at[heads], one[heads]), (at[heads] + 1, -one[heads]))
@@ -109,7 +113,7 @@ def _sized(array: Floats, size: int) -> Floats:
 def _grown(array: Floats, size: int, *steps: tuple[Ints, Floats]) -> Floats:
     out = _sized(array, size).copy()
     for at, weight in steps:
-        counted = np.bincount(at, weights=weight, minlength=len(out))
+        counted = np.bincount(at, weights=weight, minlength=len(out)).astype(np.float64)
         out = _sized(out, len(counted))
         out += _sized(counted, len(out))
     return out
@@ -173,7 +177,7 @@ class CapacityCurve:
     def knees(self, count: int = 40) -> list[int]:
         """Return capacities spread evenly on a logarithmic axis, the last one holding everything."""
         top = max(1, self.unique_blocks)
-        return sorted({int(round(value)) for value in np.geomspace(1, top, count)})
+        return sorted({round(float(value)) for value in np.geomspace(1, top, count)})
 
 
 def _ratios(hits: list[Floats], capacity: int, totals: Totals) -> Ratios:

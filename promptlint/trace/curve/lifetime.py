@@ -40,7 +40,9 @@ class _Weights:
         )
 
 
-def lifetime_curve(columns: Columns, lifetimes: Sequence[float], warm_after: int | None = None) -> list[Point]:
+def lifetime_curve(
+    columns: Columns, lifetimes: Sequence[float], warm_after: int | None = None
+) -> list[Point]:
     """Return the ratios for each lifetime in seconds, without a limit of capacity.
 
     The head of a chain is touched whenever its tail is, so the age along a request never falls

@@ -94,7 +94,9 @@ class Explainer:
         read = usage.read if usage and usage.read is not None else round(reading.tokens)
         before = history.predecessor(entry)
         if before is None:
-            return Outcome(request, Reason.FIRST, read, read, counted=counted, predicted=round(reading.tokens))
+            return Outcome(
+                request, Reason.FIRST, read, read, counted=counted, predicted=round(reading.tokens)
+            )
         changed = difference(before, entry)
         agreed = _agreed(before, entry, changed)
         base = Outcome(
@@ -250,7 +252,12 @@ class Explainer:
     ) -> Outcome | None:
         """Report a prefix under the minimum where somebody wanted it cached."""
         wanted = bool(entry.request.marks) or reusable >= ledger.minimum * 0.5
-        if not wanted or result.read or reusable < self.min_lost or (entry.first_of_talk and entry.request.session):
+        if (
+            not wanted
+            or result.read
+            or reusable < self.min_lost
+            or (entry.first_of_talk and entry.request.session)
+        ):
             return None
         if not ledger.minimum:
             return None
@@ -308,7 +315,9 @@ def _is_bulk(changed: Difference, before: Entry, entry: Entry) -> bool:
     return entry.borders[-1] < (1 - _BULK) * before.borders[-1]
 
 
-def explain_all(requests: Iterator[Request], profile: Profile | None, min_lost: int = 64) -> Iterator[Outcome]:
+def explain_all(
+    requests: Iterator[Request], profile: Profile | None, min_lost: int = 64
+) -> Iterator[Outcome]:
     """Yield the outcome of each request, in order."""
     explainer = Explainer(profile, min_lost)
     for request in requests:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from typing import Any
 
 from promptlint.layout import Confidence, Kind, Section
 from promptlint.trace.explain.diff import Difference, Shape
 from promptlint.trace.explain.history import Entry
+from promptlint.trace.explain.labels import labelled, says
 from promptlint.trace.model import Part
 
 Verdict = tuple[Kind, Confidence, str]  # kind, how sure, what shows it
@@ -21,35 +21,21 @@ _TIME = re.compile(
     rf"|\b({_MONTHS})[a-z]*\b|\b({_DAYS})[a-z]*\b|\b\d+ (second|minute|hour|day)s? ago\b",
     re.IGNORECASE,
 )
-_CLOCK_LABEL = re.compile(r"\b(time|date|now|today|timestamp|clock|as of|current (time|date)|uptime)\b", re.IGNORECASE)
+_CLOCK_LABEL = re.compile(
+    r"\b(time|date|now|today|timestamp|clock|as of|current (time|date)|uptime)\b", re.IGNORECASE
+)
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _CODE = re.compile(r"\b(?=[\w\-]*\d)(?=[\w\-]*[A-Za-z])[A-Za-z0-9][\w\-]{5,}\b|\b[0-9a-f]{7,}\b")
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.\w+")
 _INTEGER = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+|[+-]?\d+")
 _PATHS = re.compile(r"(?:^|\s|[\"'`(=])(?:~|\.{0,2}/|[A-Za-z]:\\)[\w.\-/\\]+|\b\d{1,3}(?:\.\d{1,3}){3}\b")
-_TEMPLATE = re.compile(r"<\|[\w ]+\|>|\[/?INST\]|<(?:start|end)_of_turn>|<<SYS>>|<｜[^｜]+｜>|\[/?AVAILABLE_TOOLS\]")
-_TEMPLATE_LINE = re.compile(
-    r"(cutting knowledge date|today date|today's date|current date|knowledge cutoff|reasoning:)", re.IGNORECASE
+_TEMPLATE = re.compile(
+    r"<\|[\w ]+\|>|\[/?INST\]|<(?:start|end)_of_turn>|<<SYS>>|<｜[^｜]+｜>|\[/?AVAILABLE_TOOLS\]"
 )
-
-# What a label before a changing value says about it, most telling first.
-_LABELS: tuple[tuple[Kind, re.Pattern[str]], ...] = tuple(
-    (kind, re.compile(rf"(?<![a-z])(?:{words})(?![a-z])", re.IGNORECASE))
-    for kind, words in (
-        (Kind.COUNTER, r"steps?|turns?|iterations?|attempts?|rounds?|cycles?|counters?|remaining|left|used|budget"
-         r"|progress|page|retry|messages? so far|calls? made|tick"),
-        (Kind.RANDOM, r"seed|nonce|random\w*|salt|shuffl\w*|sampled?|dice|lottery|canary"),
-        (Kind.ENVIRONMENT, r"host(?:name)?|pid|process|cwd|working dir\w*|directory|branch|commit|revision|container"
-         r"|pod|node|machine|platform|sandbox|workspace path|worker|port|ip|shell|kernel|build"),
-        (Kind.PER_USER, r"users?|user ?names?|user ?ids?|customers?|accounts?|tenants?|members?|e-?mail|patients?"
-         r"|students?|clients?|speakers?|locale|time ?zone|room|plan|organi[sz]ation|company|employee|caller|name"),
-        (Kind.IDENTIFIER, r"(?:request|trace|session|run|correlation|conversation|thread|message|job|task|ticket|order"
-         r"|case|event|span|transaction|call|chat|batch)?[ _-]?(?:id|uuid|guid|key|token|reference|ref|number|no)"),
-        (Kind.RETRIEVED, r"context|documents?|passages?|search results?|results|memor(?:y|ies)|knowledge|sources?"
-         r"|snippets?|retriev\w*|relevant|facts|notes|excerpts?|articles?|chunks?|hits|found"),
-        (Kind.REQUEST_INPUT, r"question|query|input|task|topic|asked|request"),
-    )
-)  # fmt: skip
+_TEMPLATE_LINE = re.compile(
+    r"(cutting knowledge date|today date|today's date|current date|knowledge cutoff|reasoning:)",
+    re.IGNORECASE,
+)
 
 
 def kind_of(diff: Difference, old: Entry, new: Entry) -> Verdict:
@@ -198,7 +184,9 @@ def _same_items(a: str, b: str) -> bool:
         head, _, tail = a.partition(":")
         head_b, _, tail_b = b.partition(":")
         if tail and head == head_b and separator in tail:
-            rows = [sorted(item.strip(" .\"'[](){}") for item in side.split(separator)) for side in (tail, tail_b)]
+            rows = [
+                sorted(item.strip(" .\"'[](){}") for item in side.split(separator)) for side in (tail, tail_b)
+            ]
             if len(rows[0]) > 1 and rows[0] == rows[1]:
                 return True
     return False
@@ -212,7 +200,7 @@ def _rendered(diff: Difference, a: Part, b: Part) -> Verdict | None:
     if _TEMPLATE_LINE.search(diff.before) or _TEMPLATE_LINE.search(head.rpartition("\n")[2]):
         return Kind.CHAT_TEMPLATE, Confidence.HIGH, "the chat template prints this value"
     gone, come = a.text[diff.char :], b.text[diff.char :]
-    if "<think>" in gone[:40] or "</think>" in gone[:4000] and "</think>" not in come[: len(gone[:4000])]:
+    if "<think>" in gone[:40] or ("</think>" in gone[:4000] and "</think>" not in come[: len(gone[:4000])]):
         return Kind.CHAT_TEMPLATE, Confidence.HIGH, "the chat template drops earlier reasoning"
     if "[AVAILABLE_TOOLS]" in gone[:60] or "[AVAILABLE_TOOLS]" in come[:60]:
         return Kind.CHAT_TEMPLATE, Confidence.HIGH, "the chat template moves the tools"
@@ -232,7 +220,11 @@ def _values(diff: Difference, old: Entry, new: Entry) -> Verdict | None:
         return Kind.PER_USER, Confidence.HIGH, "both texts are e-mail addresses"
     if found := _numbers(was, now, label):
         return found
-    if _PATHS.search(was) and _PATHS.search(now) and not (diff.section is Section.MESSAGES and old.talk == new.talk):
+    if (
+        _PATHS.search(was)
+        and _PATHS.search(now)
+        and not (diff.section is Section.MESSAGES and old.talk == new.talk)
+    ):
         return Kind.ENVIRONMENT, Confidence.HIGH, "both texts are paths or addresses"
     if _is_code(was) and _is_code(now):
         return _identity(label) or (Kind.IDENTIFIER, Confidence.HIGH, "both texts are identifiers")
@@ -267,9 +259,10 @@ def _epoch(value: str, time: float | None) -> bool:
 def _identity(label: str) -> Verdict | None:
     """Return a verdict for an id whose label says whose it is."""
     for kind in (Kind.RANDOM, Kind.PER_USER, Kind.ENVIRONMENT):
-        pattern = next(pattern for k, pattern in _LABELS if k is kind)
-        if pattern.search(label):
-            if kind is Kind.PER_USER and re.search(r"\b(?:session|request|trace|run|thread)\b", label, re.IGNORECASE):
+        if says(kind, label):
+            if kind is Kind.PER_USER and re.search(
+                r"\b(?:session|request|trace|run|thread)\b", label, re.IGNORECASE
+            ):
                 continue
             return kind, Confidence.HIGH, f"the label says it: {_last_words(label)}"
     return None
@@ -286,13 +279,13 @@ def _numbers(was: str, now: str, label: str) -> Verdict | None:
     moved = [(a, b) for a, b in pairs if a != b]
     context = f"{label} {was}"
     for kind in (Kind.COUNTER, Kind.RANDOM, Kind.ENVIRONMENT):
-        if next(pattern for k, pattern in _LABELS if k is kind).search(context):
+        if says(kind, context):
             return kind, Confidence.HIGH, f"a number after: {_last_words(context)}"
     if "." in was and re.fullmatch(r"\D*0?\.\d{4,}\D*", was):
         return Kind.RANDOM, Confidence.MEDIUM, "both texts are fractions with many digits"
     if found := _identity(label):
         return found
-    if next(pattern for k, pattern in _LABELS if k is Kind.IDENTIFIER).search(label):
+    if says(Kind.IDENTIFIER, label):
         return Kind.IDENTIFIER, Confidence.HIGH, f"a number after: {_last_words(label)}"
     if moved and all(0 < b - a <= 10 for a, b in moved):
         return Kind.COUNTER, Confidence.MEDIUM, "a number that grows by a small step"
@@ -312,9 +305,8 @@ def _last_words(label: str) -> str:
 
 def _by_label(diff: Difference) -> Verdict | None:
     label = _label(diff)
-    for kind, pattern in _LABELS:
-        if pattern.search(label):
-            return kind, Confidence.MEDIUM, f"the label says it: {_last_words(label)}"
+    if kind := labelled(label):
+        return kind, Confidence.MEDIUM, f"the label says it: {_last_words(label)}"
     return None
 
 
@@ -325,7 +317,7 @@ def _by_place(diff: Difference, same_talk: bool) -> Verdict:
     if long:
         if re.search(r"\b(?:few[- ]shot|examples?|samples?|demonstrations?)\b", around, re.IGNORECASE):
             return Kind.RANDOM, Confidence.MEDIUM, "another choice of examples"
-        if next(pattern for k, pattern in _LABELS if k is Kind.RETRIEVED).search(around) or same_talk:
+        if says(Kind.RETRIEVED, around) or same_talk:
             return Kind.RETRIEVED, Confidence.MEDIUM, "another block of text stands there"
     if found := _by_label(diff):
         return found
@@ -353,8 +345,3 @@ def redacted(text: str) -> str:
     flat = excerpt(text, 60)
     shape = re.sub(r"[^\W\d_]", "a", re.sub(r"\d", "9", flat))
     return re.sub(r"a{13,}", "a…a", shape)
-
-
-def kinds_of_evidence() -> Sequence[Kind]:
-    """Return the kinds that labels can show, for the documentation."""
-    return [kind for kind, _ in _LABELS]

@@ -44,7 +44,9 @@ def message_of(outcome: Outcome, show_text: bool) -> str:
     number = f" {part.index}" if part and diff.section.value != "system" else ""
     place = f"token {diff.token:,} (byte {diff.byte:,}), {diff.section.value}{number}"
     shown = excerpt if show_text else redacted
-    texts = f"{shown(diff.old)!r} became {shown(diff.new)!r}" if diff.old or diff.new else "the end is missing"
+    texts = (
+        f"{shown(diff.old)!r} became {shown(diff.new)!r}" if diff.old or diff.new else "the end is missing"
+    )
     return f"{read}: the prefix changed at {place}: {texts} ({outcome.detail})"
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from promptlint.layout import Section
 from promptlint.trace.model import Part, Request
 
 _KEPT_SESSIONS = 4096
-_KEPT_PREFIXES = 200_000
+_KEPT_ANCHORS = 200_000
 _RECENT = 24
 
 
@@ -49,10 +49,9 @@ class Entry:
 
 @dataclass(slots=True)
 class History:
-    """What one namespace has seen; memory is bounded by the newest sessions and prefixes."""
+    """What one namespace has seen; memory is bounded by the newest sessions."""
 
     _sessions: OrderedDict[str, Entry] = field(default_factory=OrderedDict)
-    _prefixes: OrderedDict[bytes, Entry] = field(default_factory=OrderedDict)
     _anchors: OrderedDict[bytes, int] = field(default_factory=OrderedDict)
     _recent: deque[Entry] = field(default_factory=lambda: deque(maxlen=_RECENT))
 
@@ -75,34 +74,24 @@ class History:
                 best, score = other, shared
         return best
 
-    def deepest(self, entry: Entry) -> tuple[int, Entry | None]:
-        """Return the number of leading parts that an earlier request had too, and the latest of those."""
-        for depth in range(len(entry.chain), 0, -1):
-            if (found := self._prefixes.get(entry.chain[depth - 1])) is not None:
-                return depth, found
-        return 0, None
-
     def remember(self, entry: Entry) -> None:
-        """Add a request."""
+        """Add a request. Its leading parts become those of the request before, so that text is kept once."""
+        last = self._sessions.get(entry.talk)
+        if last is not None and (same := last.shared(entry)):
+            parts = (*last.request.parts[:same], *entry.request.parts[same:])
+            entry = replace(entry, request=replace(entry.request, parts=parts))
         self._sessions[entry.talk] = entry
         self._sessions.move_to_end(entry.talk)
         self._recent.append(entry)
-        for digest in entry.chain:
-            self._prefixes[digest] = entry
-            self._prefixes.move_to_end(digest)
-        usage = entry.request.usage
+        usage, marks = entry.request.usage, entry.request.marks
         if usage and entry.chain:
             self._anchors[entry.chain[-1]] = usage.input
-            if marks := entry.request.marks:
-                if usage.cached:
-                    self._anchors.setdefault(entry.chain[marks[-1]], usage.cached)
-        for table, limit in (
-            (self._sessions, _KEPT_SESSIONS),
-            (self._prefixes, _KEPT_PREFIXES),
-            (self._anchors, _KEPT_PREFIXES),
-        ):
-            while len(table) > limit:
-                table.popitem(last=False)  # type: ignore[attr-defined]
+            if marks and usage.cached:
+                self._anchors.setdefault(entry.chain[marks[-1]], usage.cached)
+        while len(self._sessions) > _KEPT_SESSIONS:
+            self._sessions.popitem(last=False)
+        while len(self._anchors) > _KEPT_ANCHORS:
+            self._anchors.popitem(last=False)
 
     def _borders(self, request: Request, chain: tuple[bytes, ...]) -> tuple[float, ...]:
         """Return token positions of the borders between parts.
@@ -118,13 +107,12 @@ class History:
             if tokens is not None and known[-1][1] < tokens < total:
                 known.append((at, float(tokens)))
         if usage := request.usage:
-            marks = request.marks
-            if marks and usage.cached and marks[-1] + 1 < len(raw) - 1 and known[-1][0] < marks[-1] + 1:
-                if known[-1][1] < usage.cached <= total:
-                    known.append((marks[-1] + 1, float(usage.cached)))
+            end = request.marks[-1] + 1 if request.marks else 0
+            if known[-1][0] < end < len(request.parts) and known[-1][1] < usage.cached <= total:
+                known.append((end, float(usage.cached)))
         known.append((len(request.parts), total))
         borders = [0.0]
-        for (left, low), (right, high) in zip(known, known[1:], strict=False):
+        for (left, low), (right, high) in pairwise(known):
             span = raw[right] - raw[left]
             for at in range(left + 1, right + 1):
                 share = (raw[at] - raw[left]) / span if span else 1.0

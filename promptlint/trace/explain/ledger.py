@@ -176,7 +176,10 @@ class Ledger:
             return None
         steps = min(self._positions(request, depth, mark) for mark in behind)
         if steps > reach:
-            return Obstacle.LOOKBACK, f"{steps} blocks from the mark back to the prefix, the look-back is {reach}"
+            return (
+                Obstacle.LOOKBACK,
+                f"{steps} blocks from the mark back to the prefix, the look-back is {reach}",
+            )
         return None
 
     def _positions(self, request: Request, depth: int, mark: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from promptlint.catalog.prices import price_for
 from promptlint.catalog.profile import Profile
 from promptlint.trace.explain.causes import Outcome
 
@@ -17,10 +18,10 @@ def price_of(outcome: Outcome, profile: Profile | None) -> float | None:
         return None
     request = outcome.request
     day = datetime.fromtimestamp(request.time, UTC).date() if request.time else None
-    row = profile.row_for(request.model, day)
-    if row is None or row.usd is None:
+    price = price_for(profile, request.model, day, request.input_tokens)
+    if price is None:
         return None
     ttl = next((part.mark.ttl for part in request.parts if part.mark and part.mark.ttl), "")
     written = bool(request.usage and request.usage.written)
-    paid = profile.write_price(ttl) if written else 1.0
-    return outcome.lost * row.usd / 1e6 * (paid - profile.read_multiplier)
+    paid = price.written(ttl or profile.ttl_default) if written else price.ordinary
+    return outcome.lost * (paid - price.read) / 1e6

@@ -34,7 +34,9 @@ def read_langfuse(records: Iterator[Record], name: str, skipped: Skipped) -> Ite
         rows = value["observations"] if isinstance(value.get("observations"), list) else [value]
         for row in rows:
             if isinstance(row, Mapping) and row.get("type", "GENERATION") == "GENERATION" and "input" in row:
-                yield _langfuse(row, name, record.line, session or text(first(row, "sessionId", "session_id")))
+                yield _langfuse(
+                    row, name, record.line, session or text(first(row, "sessionId", "session_id"))
+                )
 
 
 def _langfuse(row: Mapping[str, Any], name: str, line: int, session: str) -> Request:
@@ -48,7 +50,9 @@ def _langfuse(row: Mapping[str, Any], name: str, line: int, session: str) -> Req
     model = text(row.get("model"))
     details = mapping(first(row, "usageDetails", "usage_details"))
     read = number(first(details, "cache_read_input_tokens", "input_cached_tokens", "input_cache_read"))
-    written = number(first(details, "cache_creation_input_tokens", "input_cache_creation", "cache_write_tokens"))
+    written = number(
+        first(details, "cache_creation_input_tokens", "input_cache_creation", "cache_write_tokens")
+    )
     plain = number(first(details, "input", "input_tokens", "prompt_tokens"))
     usage = usage_of(row.get("usage"))
     if plain is not None:
@@ -114,7 +118,9 @@ def read_langsmith(records: Iterator[Record], name: str, skipped: Skipped) -> It
             surface=surface,
             model=model,
             session=text(
-                first(value, "extra.metadata.thread_id", "extra.metadata.session_id", "trace_id", "session_id")
+                first(
+                    value, "extra.metadata.thread_id", "extra.metadata.session_id", "trace_id", "session_id"
+                )
             ),
             parameters=parameters_of(params),
             usage=_langsmith_usage(value, outputs),
@@ -129,7 +135,10 @@ def _langsmith_usage(value: Mapping[str, Any], outputs: Mapping[str, Any]) -> Us
     if not meta:
         for row in listing(outputs.get("generations")):
             row = row[0] if isinstance(row, list) and row else row
-            meta = mapping(first(mapping(row), "message.kwargs.usage_metadata", "message.usage_metadata")) or meta
+            meta = (
+                mapping(first(mapping(row), "message.kwargs.usage_metadata", "message.usage_metadata"))
+                or meta
+            )
     total = number(meta.get("input_tokens")) if total is None else total
     details = details or mapping(meta.get("input_token_details"))
     if total is None:
@@ -222,7 +231,9 @@ def _otel_message(message: Any) -> dict[str, Any]:
     if isinstance(row.get("parts"), list):
         content = [
             {"type": "text", "text": part["content"]}
-            if isinstance(part, Mapping) and isinstance(part.get("content"), str) and part.get("type") == "text"
+            if isinstance(part, Mapping)
+            and isinstance(part.get("content"), str)
+            and part.get("type") == "text"
             else part
             for part in row["parts"]
         ]
@@ -234,7 +245,9 @@ def _otel_usage(get: Any) -> Usage | None:
     if total is None:
         return None
     read = number(get("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.cache_read_input_tokens"))
-    written = number(get("gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_creation_input_tokens"))
+    written = number(
+        get("gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_creation_input_tokens")
+    )
     if (read or 0) + (written or 0) > total:
         # The convention counts cached tokens in; emitters that copy Anthropic's number do not.
         total += (read or 0) + (written or 0)

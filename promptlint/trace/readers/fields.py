@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from math import isnan
 from typing import Any
 
 
@@ -37,7 +38,7 @@ def text(value: Any) -> str:
 
 def number(value: Any) -> int | None:
     """Return a whole number that is not negative, or None."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0 or value != value:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
         return None
     return int(value)
 
@@ -76,7 +77,7 @@ def seconds(value: Any) -> float | None:
             value = float(stripped)
         except ValueError:
             return _iso(stripped)
-    if not isinstance(value, int | float) or value != value:
+    if not isinstance(value, int | float) or isnan(value):
         return None
     for limit, unit in ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3)):
         if value >= limit:

@@ -5,14 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from promptlint.trace.model import Part, Request, Section, Usage
+from promptlint.layout import Section
+from promptlint.trace.model import Part, Request, Usage
 from promptlint.trace.readers.bodies import parameters_of, parts_of, provider_of, surface_of
 from promptlint.trace.readers.fields import dig, first, listing, mapping, number, seconds, text
 from promptlint.trace.readers.stream import Record, Skipped
 from promptlint.trace.readers.usage import usage_of
 
 _BODIES = ("request.body", "request", "body", "params", "payload", "kwargs", "proxy_server_request.body")
-_TIMES = ("ts", "timestamp", "time", "startTime", "start_time", "created_at", "created", "date", "request_time")
+_TIMES = (
+    "ts",
+    "timestamp",
+    "time",
+    "startTime",
+    "start_time",
+    "created_at",
+    "created",
+    "date",
+    "request_time",
+)
 _STARTED = ("first_byte_at", "completionStartTime", "completion_start_time", "first_token_time")
 _ENDED = ("endTime", "end_time", "response_time", "completed_at")
 _SESSIONS = (

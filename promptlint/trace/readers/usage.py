@@ -51,7 +51,12 @@ def _openai(usage: Mapping[str, Any]) -> Usage | None:
         if not details:
             continue
         read = _either(read, number(first(details, "cached_tokens", "cache_read")))
-        names = ("cache_write_tokens", "cache_creation_tokens", "cache_creation_input_tokens", "cache_creation")
+        names = (
+            "cache_write_tokens",
+            "cache_creation_tokens",
+            "cache_creation_input_tokens",
+            "cache_creation",
+        )
         written = _either(written, number(first(details, *names)))
         for key, count in mapping(
             details.get("cache_write_tokens_details") or details.get("cache_creation_token_details")
@@ -59,7 +64,9 @@ def _openai(usage: Mapping[str, Any]) -> Usage | None:
             if number(count):
                 by_ttl[_ttl(key)] = int(count)
     # DeepSeek's own pair; LiteLLM keeps Anthropic's names beside inclusive counts.
-    read = _either(read, number(first(usage, "prompt_cache_hit_tokens", "cache_read_input_tokens", "cached_tokens")))
+    read = _either(
+        read, number(first(usage, "prompt_cache_hit_tokens", "cache_read_input_tokens", "cached_tokens"))
+    )
     written = _either(written, number(usage.get("cache_creation_input_tokens")))
     return Usage(total, read, written, _output(usage), by_ttl)
 

@@ -20,7 +20,9 @@ _JSON_BODY = re.compile(r"Request (?P<id>[\w.-]+) JSON body: (?P<body>\{.*\})")
 _PROMPT = re.compile(r"prompt: (?P<prompt>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")")
 _IDS = re.compile(r"prompt_token_ids: \[(?P<ids>[\d, ]*)\]")
 _LORA = re.compile(r"lora_request: (?P<lora>LoRARequest\([^)]*\)|[^,]+)")
-_TIME = re.compile(r"(?:(?P<year>\d{4})-)?(?P<month>\d\d)-(?P<day>\d\d) (?P<clock>\d\d:\d\d:\d\d)(?:[.,](?P<sub>\d+))?")
+_TIME = re.compile(
+    r"(?:(?P<year>\d{4})-)?(?P<month>\d\d)-(?P<day>\d\d) (?P<clock>\d\d:\d\d:\d\d)(?:[.,](?P<sub>\d+))?"
+)
 
 
 def is_vllm(value: Any) -> bool:

@@ -1,0 +1,350 @@
+"""``promptlint trace``."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from promptlint.cli.common import wants_color, write_whole
+from promptlint.errors import NothingToCheckError, UsageError
+
+if TYPE_CHECKING:
+    from promptlint.trace.analyze import Analysis
+    from promptlint.trace.options import Options
+
+_FORMATS = ("text", "json", "html-data", "parquet")
+
+
+class _List(click.ParamType[tuple[str, ...]]):
+    """Words separated by commas."""
+
+    name = "list"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        """Split the text."""
+        if isinstance(value, tuple):
+            return value
+        return tuple(word.strip() for word in value.split(",") if word.strip())
+
+
+class _Numbers(click.ParamType[tuple[float, ...]]):
+    """Numbers separated by commas, above 0."""
+
+    name = "numbers"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[float, ...]:
+        """Split the text."""
+        if isinstance(value, tuple):
+            return value
+        try:
+            found = tuple(float(word) for word in value.split(",") if word.strip())
+        except ValueError:
+            self.fail(f"{value!r} is no list of numbers", param, ctx)
+        if any(not number > 0 for number in found):
+            self.fail(f"{value!r}: numbers must be above 0", param, ctx)
+        return found
+
+
+_LIST, _NUMBERS = _List(), _Numbers()
+
+
+@click.command()
+@click.argument("logs", nargs=-1, required=True, type=click.Path())
+@click.option("--isolated", is_flag=True, help="Read no configuration file.")
+@click.option(
+    "--profile", default="", metavar="NAME", help="Cache rules for all requests; see `promptlint profiles`."
+)
+@click.option(
+    "--model", default="", metavar="NAME", help="Model for tokens, rules and GiB: a name or a config.json."
+)
+@click.option(
+    "--tokenizer", default="", metavar="NAME", help="Encoding or tokenizer.json instead of the model's own."
+)
+@click.option(
+    "--unit",
+    type=click.Choice(["tokens", "bytes"]),
+    default="tokens",
+    show_default=True,
+    help="What blocks count.",
+)
+@click.option(
+    "--block-size",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Tokens a block; default: the profile's, else 16.",
+)
+@click.option(
+    "--capacity",
+    type=_LIST,
+    default=(),
+    metavar="N,8GiB",
+    help="Capacities to show: blocks, or bytes with --model.",
+)
+@click.option(
+    "--kv-bytes-per-token",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Bytes of keys and values a token takes.",
+)
+@click.option(
+    "--ttl", type=_NUMBERS, default=(), metavar="S,S", help="Lifetimes of the lifetime curve, in seconds."
+)
+@click.option(
+    "--order",
+    type=click.Choice(["time", "log"]),
+    default="time",
+    show_default=True,
+    help="Order of the requests.",
+)
+@click.option(
+    "--cache-per",
+    type=click.Choice(["all", "namespace", "session"]),
+    default="all",
+    show_default=True,
+    help="One cache for all requests, or one for each.",
+)
+@click.option(
+    "--namespace",
+    type=_LIST,
+    default=("model", "tenant", "salt"),
+    metavar="LIST",
+    help="What keeps entries apart: model, tenant, salt, replica.",
+)
+@click.option(
+    "--sample",
+    type=click.FloatRange(0, 1, min_open=True),
+    metavar="RATE",
+    help="Estimate the curve from a share of the blocks.",
+)
+@click.option(
+    "--engine", "engines", type=_LIST, default=(), metavar="LIST", help="Run vllm, sglang over the log too."
+)
+@click.option(
+    "--policy",
+    "policies",
+    type=_LIST,
+    default=(),
+    metavar="LIST",
+    help="Run lru, fifo, belady over the log too.",
+)
+@click.option(
+    "--replicas", type=_LIST, default=(), metavar="N,N", help="What if the log were spread over N replicas."
+)
+@click.option(
+    "--source",
+    type=click.Path(exists=True, path_type=Path),
+    metavar="DIR",
+    help="Join causes with findings in this code.",
+)
+@click.option(
+    "--min-lost-tokens",
+    type=click.IntRange(1),
+    default=64,
+    show_default=True,
+    metavar="N",
+    help="Losses below this are no miss.",
+)
+@click.option(
+    "--max-findings",
+    type=click.IntRange(0),
+    default=10_000,
+    show_default=True,
+    metavar="N",
+    help="Findings listed; all are counted.",
+)
+@click.option("--show-text", is_flag=True, help="Show differing texts as they are; without it, their shape.")
+@click.option(
+    "--write",
+    "write_as",
+    type=click.Choice(["mooncake", "bailian", "weka"]),
+    help="Write hashes only, to --output-file.",
+)
+@click.option(
+    "--salt", default="", help="Secret that enters the hashes of --write; default: a new random one."
+)
+@click.option("--format", "format_", type=click.Choice(_FORMATS), default="text", show_default=True)
+@click.option("--output-file", "-o", type=click.Path(path_type=Path), help="Write the report there.")
+@click.option("--exit-zero", is_flag=True, help="Leave with 0 even if there are findings.")
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
+@click.option("--quiet", "-q", is_flag=True, help="No progress.")
+def command(
+    logs: tuple[str, ...], format_: str, output_file: Path | None, exit_zero: bool, **given: Any
+) -> int:
+    """Simulate a request log, explain its misses.
+
+    LOGS are files in any known format, plain or packed with gzip, xz or zstandard; a folder stands
+    for all files in it. The format is found by the content.
+    """
+    from promptlint.trace.analyze import analyze
+
+    started = time.monotonic()
+    options = _options(given, rows=format_ == "parquet")
+    if (format_ == "parquet" or given["write_as"]) and output_file is None:
+        raise UsageError("no place to write to", "give --output-file FILE")
+    with _progress(enabled=not given["quiet"]) as advance:
+        analysis = analyze(_files(logs), options, advance)
+    if given["write_as"]:
+        assert output_file is not None
+        return _share(analysis, given["write_as"], given["salt"], output_file)
+    if given["source"]:
+        _join(analysis, given["source"], given["isolated"])
+    from promptlint.trace.report.data import report_data
+
+    data = report_data(analysis, options, time.monotonic() - started)
+    _write(data, analysis, format_, output_file, given["color"])
+    for error in analysis.errors:
+        click.secho(f"{error}", fg="red", err=True)
+        click.echo(f"  next: {error.next_step}", err=True)
+    if analysis.interrupted:
+        return 130
+    if analysis.errors:
+        return 2
+    return 1 if analysis.findings and not exit_zero else 0
+
+
+def _options(given: dict[str, Any], *, rows: bool) -> Options:
+    from promptlint.trace.options import Options, kv_bytes_of
+    from promptlint.trace.simulate.policies import POLICIES
+
+    for name, known in (("engines", ("vllm", "sglang")), ("policies", tuple(POLICIES))):
+        for word in given[name]:
+            if word not in known:
+                raise UsageError(f"{word}: unknown", f"choose from {', '.join(known)}")
+    replicas = []
+    for word in given["replicas"]:
+        if not word.isdigit() or int(word) < 1:
+            raise UsageError(f"--replicas {word}", "give whole numbers of at least 1")
+        replicas.append(int(word))
+    caches = {"all": "shared"}.get(given["cache_per"], given["cache_per"])
+    model = given["model"]
+    return Options(
+        profile=given["profile"],
+        model="" if Path(model).exists() else model,
+        tokenizer=given["tokenizer"],
+        unit=given["unit"],
+        block=given["block_size"],
+        capacities=given["capacity"],
+        lifetimes=given["ttl"],
+        kv_bytes=given["kv_bytes_per_token"] or kv_bytes_of(model),
+        order=given["order"],
+        caches=caches,
+        namespaces=given["namespace"],
+        sample=given["sample"],
+        engines=given["engines"],
+        policies=given["policies"],
+        replicas=tuple(replicas),
+        min_lost=given["min_lost_tokens"],
+        max_findings=given["max_findings"],
+        show_text=given["show_text"],
+        rows=rows,
+    )
+
+
+def _files(logs: tuple[str, ...]) -> list[Path]:
+    found: list[Path] = []
+    for name in logs:
+        path = Path(name)
+        if path.is_dir():
+            found += sorted(p for p in path.rglob("*") if p.is_file() and not p.name.startswith("."))
+        else:
+            found.append(path)
+    if not found:
+        raise NothingToCheckError(f"{', '.join(logs)}: no files", "name a log, or a folder with logs")
+    return found
+
+
+def _share(analysis: Analysis, form: str, salt: str, path: Path) -> int:
+    """Write the log as hashes."""
+    from promptlint.trace.writers import write_trace
+
+    if analysis.columns is None:
+        raise NothingToCheckError("no request has text or hashes", "give a log with request bodies")
+    count = write_trace(analysis.columns, form, salt, path)
+    click.echo(f"{count:,} requests written to {path}: hashes and lengths, no text")
+    return 0
+
+
+def _join(analysis: Analysis, source: Path, isolated: bool) -> None:
+    """Run `check` over the code and hand its findings to the causes."""
+    from promptlint.cli.common import read_config, start_of
+    from promptlint.engine.run import Request, check
+    from promptlint.trace.explain.source import join
+
+    paths = (str(source),)
+    config = read_config(None, isolated, start_of(paths), min_lost_tokens=1)
+    try:
+        report = check(Request(paths, config, Path.cwd()))
+    except NothingToCheckError as error:
+        click.echo(f"note: --source: {error}", err=True)
+        return
+    join(analysis.groups, report)
+
+
+def _write(data: dict[str, Any], analysis: Analysis, format_: str, output: Path | None, color: str) -> None:
+    if format_ == "parquet":
+        from promptlint.trace.report.table import write_parquet
+
+        assert output is not None
+        write_parquet(analysis.rows, output)
+        return
+    if format_ == "json":
+        text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+    elif format_ == "html-data":
+        from promptlint.trace.report.page import render as page
+
+        text = page(data)
+    else:
+        from promptlint.trace.report.text import render
+
+        colored = output is None and wants_color(color, sys.stdout)
+        plain = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
+        style = click.style if colored else lambda text, **_: text
+        text = render(data, style, shutil.get_terminal_size().columns, ascii_=plain)
+    if output is not None:
+        write_whole(output, text)
+    else:
+        click.echo(text, nl=False, color=True if format_ == "text" and color == "always" else None)
+
+
+@contextmanager
+def _progress(*, enabled: bool) -> Iterator[Callable[[int, int, int], None] | None]:
+    """Show on a terminal what share has been read and how long the rest will take."""
+    stream = sys.stderr
+    if not enabled or not stream.isatty():
+        yield None
+        return
+    begun, shown = time.monotonic(), 0.0
+
+    def advance(done: int, total: int, requests: int) -> None:
+        nonlocal shown
+        now = time.monotonic()
+        if now - begun > 1.0 and now - shown > 0.2:
+            shown = now
+            share = min(1.0, done / total) if total else 0.0
+            left = (now - begun) * (1 - share) / share if share > 0.01 else None
+            rest = f", {left:,.0f} s left" if left is not None else ""
+            stream.write(f"\r{share * 100:3.0f} %, {requests:,} requests{rest} \x1b[K")
+            stream.flush()
+
+    try:
+        yield advance
+    finally:
+        if shown:
+            stream.write("\r\x1b[K")
+            stream.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(command.main(standalone_mode=False))
