@@ -19,8 +19,7 @@ def broken(source: SourceFile, error: DataError) -> list[Layout]:
     stem = path.rpartition("/")[2]
     if not (path.lower().endswith(PROMPT_SUFFIXES) or evidence.PROMPT_WORDS & evidence.words(stem)):
         return []
-    why = str(error).partition(": ")[2]
-    observation = Observation("parse-error", error.place, why)
+    observation = Observation("parse-error", error.place, error.why)
     return [
         Layout(
             name=stem.partition(".")[0],
@@ -28,7 +27,7 @@ def broken(source: SourceFile, error: DataError) -> list[Layout]:
             segments=(),
             kind=LayoutKind.TEMPLATE,
             complete=False,
-            gaps=(why,),
+            gaps=(error.why,),
             observations=(observation,),
         )
     ]

@@ -19,7 +19,7 @@ _OTHER_DATA = re.compile(
     r"(?:pyproject|Cargo|poetry|uv|Pipfile|netlify|rustfmt|taplo|ruff)\.(?:toml|lock)|"
     r"(?:pnpm-lock|docker-compose[\w.-]*|compose[\w.-]*|mkdocs[\w.-]*|openapi[\w.-]*|codecov|dependabot|action|"
     r"\.pre-commit-[\w-]+|\.gitlab-ci|environment|conda[\w.-]*|meta|Chart|kustomization|deployment[\w.-]*)\.ya?ml|"
-    r"[\w.-]+\.(?:schema|tmLanguage|lock|g)\.json)$|(?:^|/)\.(?:github|gitlab|circleci|azure|azure-pipelines|vscode)/(?!prompts/)"
+    r"[\w.-]+\.(?:schema|tmLanguage|lock|g|snippets)\.json)$|(?:^|/)\.(?:github|gitlab|circleci|azure|azure-pipelines|vscode)/(?!prompts/)"
 )
 # First lines of files that other programs read.
 _OTHER_HEAD = re.compile(

@@ -50,17 +50,18 @@ def read_content(text: MappedText, context: Context, style: str = "") -> Content
 
 def style_of(text: str) -> str:
     """Return how a text is filled: ``jinja``, a style of `fields`, or ``literal``."""
-    if "{{" in text or "{%" in text or "{#" in text:
-        if "{%" not in text and any(sign in text for sign in _HANDLEBARS):
-            return "mustache"
-        found = fields.detect(text)
-        if found == "format":  # doubled braces that str.format makes single
-            return found
-        from promptlint.frontends import jinja
+    if "{%" in text:
+        return "jinja" if _is_jinja(text) else fields.detect(text) or LITERAL_STYLE
+    found = fields.detect(text) or LITERAL_STYLE
+    if found == "mustache" and not any(sign in text for sign in _HANDLEBARS) and _is_jinja(text):
+        return "jinja"
+    return found
 
-        if jinja.looks_like(text):
-            return "jinja"
-    return fields.detect(text) or LITERAL_STYLE
+
+def _is_jinja(text: str) -> bool:
+    from promptlint.frontends import jinja
+
+    return jinja.looks_like(text)
 
 
 def _second_stage(segment: Segment, text: MappedText, names: frozenset[str]) -> Iterator[Segment]:

@@ -11,7 +11,6 @@ from promptlint.frontends.base import Context
 from promptlint.frontends.documents import front, tools
 from promptlint.frontends.documents.content import read_content
 from promptlint.frontends.documents.draft import Draft, parameters
-from promptlint.frontends.documents.nodes import DataError
 from promptlint.frontends.documents.requests import provider_of_model
 from promptlint.layout import Layout, LayoutKind, OriginKind, Segment
 from promptlint.source import SourceFile
@@ -22,10 +21,10 @@ _MAX_SEGMENTS = 20_000
 def read(source: SourceFile, context: Context) -> list[Layout]:
     """Read one ``.prompt`` file; a partial (``_name.prompt``) is read where it is used, too.
 
-    Raises:
-        DataError: the front matter is not YAML.
+    Front matter that is not YAML gives a ``parse-error`` beside the messages.
     """
-    head, body = front.split(source)
+    parts = front.split(source)
+    head = parts.head
     name = PurePosixPath(source.path).stem
     draft = Draft(name, source.place(0, len(source.text)), context, LayoutKind.TEMPLATE)
     if head is not None:
@@ -34,7 +33,8 @@ def read(source: SourceFile, context: Context) -> list[Layout]:
         draft.provider = provider_of_model(draft.model)
         draft.parameters += parameters(head.get("config"))
         tools.add(draft, head.get("tools"))
-    content = draft.take(read_content(body, context, "mustache"))
+    draft.broken(parts.error)
+    content = draft.take(read_content(parts.body, context, "mustache"))
     draft.add(islice(_with_partials(content, (source.path,), draft), _MAX_SEGMENTS))
     if len(draft.segments) == _MAX_SEGMENTS:
         draft.gaps.append(f"its partials make more than {_MAX_SEGMENTS:,} pieces")
@@ -53,13 +53,7 @@ def _with_partials(segments: Iterable[Segment], chain: tuple[str, ...], draft: D
             draft.gaps.append(f"partial {segment.origin.name} {why}")
             yield segment
             continue
-        try:
-            _, body = front.split(partial)
-        except DataError as error:
-            draft.gaps.append(str(error))
-            yield segment
-            continue
-        inner = draft.take(read_content(body, draft.context, "mustache"))
+        inner = draft.take(read_content(front.split(partial).body, draft.context, "mustache"))
         for piece in _with_partials(inner, (*chain, partial.path), draft):
             yield _within(segment, piece)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from promptlint.frontends.base import Context
 from promptlint.frontends.documents.content import Content, read_content
-from promptlint.frontends.documents.nodes import DictNode, Node, Scalar, place_of, plain
+from promptlint.frontends.documents.nodes import DataError, DictNode, Node, Scalar, place_of, plain
 from promptlint.frontends.documents.roles import Speakers
 from promptlint.frontends.mapped import MappedText
 from promptlint.layout import (
@@ -73,6 +73,12 @@ class Draft:
     def parameter(self, name: str, value: Node) -> None:
         """Note a request parameter; a constant keeps its text."""
         self.parameters.append(parameter(name, value))
+
+    def broken(self, error: DataError | None) -> None:
+        """Note where a part of the file could not be read."""
+        if error is not None:
+            self.gaps.append(error.why)
+            self.observations.append(Observation("parse-error", error.place, error.why))
 
     def layout(self) -> Layout:
         """Return the finished layout, sections in the order in which providers read them."""

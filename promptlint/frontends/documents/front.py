@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from promptlint.frontends.documents import tree
-from promptlint.frontends.documents.nodes import DictNode
+from promptlint.frontends.documents.nodes import DataError, DictNode
 from promptlint.frontends.mapped import MappedText
 from promptlint.source import SourceFile
 
@@ -18,16 +19,24 @@ def body_start(text: str) -> int:
     return match.end() if match else 0
 
 
-def split(source: SourceFile) -> tuple[DictNode | None, MappedText]:
-    """Return the front matter, None where there is none, and the text behind it.
+@dataclass(frozen=True, slots=True)
+class Front:
+    """A file cut in two. ``head`` is None without front matter, or if ``error`` says why it is unreadable."""
 
-    Raises:
-        DataError: the front matter is not YAML.
-    """
+    head: DictNode | None
+    body: MappedText
+    error: DataError | None = None
+
+
+def split(source: SourceFile) -> Front:
+    """Return the front matter and the text behind it."""
     start = body_start(source.text)
     body = MappedText.of(source, start)
     if start == 0:
-        return None, body
+        return Front(None, body)
     head = source.text[:start].rstrip().removesuffix("---")
-    node = tree.load(SourceFile(source.path, head), "yaml")
-    return (node if isinstance(node, DictNode) else None), body
+    try:
+        node = tree.load(SourceFile(source.path, head), "yaml")
+    except DataError as error:
+        return Front(None, body, error)
+    return Front(node if isinstance(node, DictNode) else None, body)

@@ -99,10 +99,10 @@ class _Finder:
             return
         if crewai.matches(node):
             self.layouts.append(crewai.read(node, name, self.context))
-        elif langchain.matches(node):
-            self.layouts += langchain.read(node, name, self.context)
         elif semantic_kernel.matches(node):
             self.layouts += semantic_kernel.read_function(node, name, self.context)
+        elif langchain.matches(node):
+            self.layouts += langchain.read(node, name, self.context)
         elif (body := requests.find(node)) is not None:
             self.take_request(body, name)
         elif _is_schema(node):

@@ -48,12 +48,7 @@ class _Reader:
         self.text = source.text
 
     def error(self, at: int, why: str) -> DataError:
-        line, column = self.source.position(at)
-        return DataError(
-            f"{self.source.path}:{line}:{column}: not JSON: {why}",
-            self.source.place(at, at),
-            "correct the file",
-        )
+        return DataError(self.source, at, f"not JSON: {why}")
 
     def space(self, at: int) -> int:
         match = _SPACE.match(self.text, at)

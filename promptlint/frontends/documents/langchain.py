@@ -19,6 +19,10 @@ def matches(node: Node) -> bool:
         return False
     if node.text("_type") in _TYPES:
         return True
+    if isinstance(node.get("template"), MappedText) and (
+        "input_variables" in node or "template_format" in node
+    ):
+        return node.text("template_format") in ("", *_STYLES)  # as its first versions wrote it
     return "lc" in node and _class(node).endswith(("PromptTemplate", "StructuredPrompt"))
 
 

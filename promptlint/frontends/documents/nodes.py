@@ -12,7 +12,7 @@ from functools import cached_property
 
 from promptlint.errors import InputError
 from promptlint.frontends.mapped import MappedText
-from promptlint.source import Place, Span
+from promptlint.source import Place, SourceFile, Span
 
 MAX_DEPTH = 100
 MAX_NODES = 1_000_000
@@ -20,11 +20,13 @@ _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 
 
 class DataError(InputError):
-    """A data file that cannot be read; ``place`` is where reading stopped."""
+    """A data file that cannot be read; ``place`` is where reading stopped, ``why`` is without it."""
 
-    def __init__(self, message: str, place: Place, next_step: str = "") -> None:
-        super().__init__(message, next_step)
-        self.place = place
+    def __init__(self, source: SourceFile, at: int, why: str) -> None:
+        line, column = source.position(at)
+        super().__init__(f"{source.path}:{line}:{column}: {why}", "correct the file")
+        self.place = source.place(at, at)
+        self.why = why
 
 
 @dataclass(frozen=True, slots=True)

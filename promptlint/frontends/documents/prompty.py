@@ -26,12 +26,9 @@ _PROVIDERS = {"azure_openai": "openai", "azure": "openai", "openai": "openai", "
 
 
 def read(source: SourceFile, context: Context) -> list[Layout]:
-    """Read one prompty file.
-
-    Raises:
-        DataError: the front matter is not YAML.
-    """
-    head, body = front.split(source)
+    """Read one prompty file; front matter that is not YAML gives a ``parse-error`` beside the messages."""
+    parts = front.split(source)
+    head = parts.head
     draft = Draft(
         PurePosixPath(source.path).stem, source.place(0, len(source.text)), context, LayoutKind.TEMPLATE
     )
@@ -40,8 +37,9 @@ def read(source: SourceFile, context: Context) -> list[Layout]:
         draft.name = head.text("name") or draft.name
         style = _style(head)
         _take_model(draft, head)
-    content = draft.take(read_content(body, context, style))
-    draft.add(roles.split(content, body))
+    draft.broken(parts.error)
+    content = draft.take(read_content(parts.body, context, style))
+    draft.add(roles.split(content, parts.body))
     return [draft.layout()]
 
 

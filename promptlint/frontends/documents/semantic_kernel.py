@@ -8,7 +8,7 @@ from promptlint.frontends.base import Context
 from promptlint.frontends.documents import roles, tree
 from promptlint.frontends.documents.content import read_content
 from promptlint.frontends.documents.draft import Draft, parameters
-from promptlint.frontends.documents.nodes import DataError, DictNode, Node, place_of
+from promptlint.frontends.documents.nodes import DataError, DictNode, ListNode, Node, place_of
 from promptlint.frontends.mapped import MappedText
 from promptlint.layout import Layout, LayoutKind
 from promptlint.source import SourceFile
@@ -18,11 +18,15 @@ _STYLES = {"semantic-kernel": "mustache", "handlebars": "mustache", "jinja2": "j
 
 def matches(node: Node) -> bool:
     """Tell whether a mapping is a prompt function: a template with its variables or settings."""
-    return (
-        isinstance(node, DictNode)
-        and isinstance(node.get("template"), MappedText)
-        and ("template_format" in node or "input_variables" in node or "execution_settings" in node)
+    if not isinstance(node, DictNode) or not isinstance(node.get("template"), MappedText):
+        return False
+    if named := node.text("template_format"):
+        return named in _STYLES
+    variables = node.get("input_variables")
+    described = isinstance(variables, ListNode) and any(
+        isinstance(item, DictNode) for item in variables.items
     )
+    return described or "execution_settings" in node
 
 
 def read_function(node: DictNode, name: str, context: Context) -> list[Layout]:

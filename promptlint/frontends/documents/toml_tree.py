@@ -54,10 +54,7 @@ def _error(source: SourceFile, why: str, at: int | None = None) -> DataError:
     if match := _LINE.search(why):
         at = min(source.line_starts[int(match[1]) - 1] + int(match[2]) - 1, at)
         why = why[: match.start()].rstrip()
-    line, column = source.position(at)
-    return DataError(
-        f"{source.path}:{line}:{column}: not TOML: {why}", source.place(at, at), "correct the file"
-    )
+    return DataError(source, at, f"not TOML: {why}")
 
 
 @dataclass(slots=True)

@@ -95,12 +95,7 @@ class _Builder:
         self.anchors: dict[str, tuple[Node, _Size]] = {}
 
     def error(self, at: int, why: str) -> DataError:
-        line, column = self.source.position(at)
-        return DataError(
-            f"{self.source.path}:{line}:{column}: not YAML: {why}",
-            self.source.place(at, at),
-            "correct the file",
-        )
+        return DataError(self.source, at, f"not YAML: {why}")
 
     def take(self, event: Event) -> None:
         """Add one event to the tree."""

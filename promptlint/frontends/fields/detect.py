@@ -14,7 +14,16 @@ _FENCE = re.compile(
     r"^[ \t]*(`{3,20}|~{3,20})[^\n]*\n.*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
 )
 # A fence around nothing but a field delimits a value; it shows no code.
-_FENCED_FIELD = re.compile(r"(`{3}|~{3})\w{0,20}\s{0,9}(\$?\{[^\W\d][\w.]*\}|\$[^\W\d]\w*)\s{0,9}\1")
+_FENCED_FIELD = re.compile(
+    r"(`{3}|~{3})\w{0,20}\s{0,9}(\$?\{[^\W\d][\w.]*\}|\$[^\W\d]\w*|\{\{ ?[^\W\d][\w.]* ?\}\})\s{0,9}\1"
+)
+# Fences that name a programming language show a program; others often frame a value.
+_PROGRAM = re.compile(
+    r"^[ \t]*(`{3,20}|~{3,20})[ \t]*(?:python|py|js|jsx|ts|tsx|javascript|typescript|csharp|cs|c#|java|kotlin|go|rust|"
+    r"ruby|php|swift|bash|sh|shell|c|cpp|c\+\+|html|vue|jinja2?|j2|handlebars|hbs|yaml|yml|hcl|dockerfile)\b[^\n]*\n"
+    r".*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)",
+    re.MULTILINE | re.DOTALL | re.IGNORECASE,
+)
 # Code that a prompt shows: its braces are filled by whoever runs the example.
 _F_STRING = re.compile(r"\b(?:[fF][rR]?|[rR][fF])(\"[^\"\n]*\"|'[^'\n]*')")
 _INLINE = re.compile(r"`[^`\n]+`")
@@ -47,7 +56,7 @@ def detect(text: str) -> str | None:
     Ask the Jinja frontend first: a bare ``{{ name }}`` is called ``mustache`` here.
     """
     text = text[:_MAX_LOOKED_AT]
-    if "{{" in text and _MUSTACHE.search(_LATEX.sub(" ", text)):
+    if "{{" in text and _MUSTACHE.search(_without_programs(text)):
         return "mustache"
     prose = without_code(text)
     if "{" in prose and _BRACED.search(prose):
@@ -84,6 +93,12 @@ def without_code(text: str) -> str:
         if sign in text:
             text = pattern.sub(" ", text)
     return _F_STRING.sub(" ", text) if "{" in text else text
+
+
+def _without_programs(text: str) -> str:
+    """Return a text without fenced programs, and without LaTeX that has its braces doubled."""
+    text = _FENCED_FIELD.sub(r" \2 ", text)
+    return _LATEX.sub(" ", _PROGRAM.sub(" ", text))
 
 
 def is_format(text: str) -> bool:

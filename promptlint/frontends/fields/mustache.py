@@ -201,6 +201,8 @@ class _Reader:
     def _hole(self, expression: str, words: list[str]) -> Origin:
         if len(words) == 1:
             return Origin(OriginKind.VARIABLE, expression, self._of_loop(_bare(words[0])))
+        if len(words) > 3 and all(word.isalpha() for word in words):
+            return Origin(OriginKind.VARIABLE, expression, expression)  # words, not a helper with arguments
         if name := _first_name(words[1:]):
             return Origin(OriginKind.VARIABLE, expression, self._of_loop(name))
         return Origin(OriginKind.CALL, expression, words[0])

@@ -293,6 +293,12 @@ def test_langchain_loader_file() -> None:
     ]  # fmt: skip
 
 
+def test_langchain_file_of_its_first_versions() -> None:
+    text = '{"input_variables": ["docs"], "output_parser": null, "template": "Given {docs}: {{x}}", "template_format": "f-string"}'
+    layout = one("prompts/api/basic.json", text)
+    assert [shown(s) for s in layout.segments] == ["Given", "<docs>", ": {x}"]
+
+
 def test_promptfoo() -> None:
     text = dedent(
         """\
@@ -500,7 +506,8 @@ def test_malformed_prompt_files_say_where(path: str, text: str, line: int) -> No
     assert observation.what == "parse-error"
     assert not layout.complete
     assert SourceFile(path, text).position(observation.place.span.start)[0] == line
-    assert str(line) in observation.detail or "not" in observation.detail
+    assert observation.detail.startswith("not ")
+    assert (len(layout.segments) > 0) == path.endswith((".prompty", ".prompt"))
 
 
 def test_code_in_a_prompt_has_no_fields() -> None:

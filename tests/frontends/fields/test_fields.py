@@ -40,6 +40,7 @@ def outline(text: str, style: str) -> list[str]:
         ("mustache", "{{> _part }}{{media url=photo}}", ["<_part>", "<photo>"]),
         ("mustache", "{{$input}} {{Plugin.Call $history}}", ["<input>", " ", "<history>"]),
         ("mustache", '{{now "YYYY"}}', ["<now>"]),
+        ("mustache", "{{the name of user}}", ["<the name of user>"]),
     ],
 )  # fmt: skip
 def test_pieces(style: str, text: str, expected: list[str]) -> None:
@@ -112,6 +113,7 @@ def test_semantic_kernel_message_blocks() -> None:
         ("You are %(name)s.", "percent"),
         ("You are %s.", "percent"),
         ("Summarize:\n```\n{text}\n```\nand ```json\n{}\n```", "format"),
+        ("Code:\n```python\n{{code}}\n```", "mustache"),
         ("Ask !<INPUT 0>! now", "bang"),
         ("Ask <<QUESTION>> now", "angle"),
         ("Ask [[USER_QUESTION]] now", "angle"),
@@ -136,6 +138,8 @@ def test_detects(text: str, style: str) -> None:
         "#{ruby} %{erb} \\{escaped}",
         "Use format %Y-%m-%d or 50%solution",
         "[INST] <<SYS>> be kind <</SYS>> [/INST]",
+        "```csharp\nvar t = \"{{$topic}}\";\n```\nPlain words",
+        "\\boxed{{answer}} and $\\text{{x}}$",
         "See [[Wiki]] and [[TODO]]",
         "${{ secrets.TOKEN }}",
         "map { x } and { }",
