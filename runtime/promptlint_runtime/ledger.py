@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from promptlint.cache.blocks import Extra
 from promptlint_runtime.sequence import Chunk, Request, Run
 
+_UNKNOWN = hash("unknown")
+
 
 class Ledger:
     """Marks of all slots, kept beside the cache's own bookkeeping and never read by it."""
@@ -23,7 +25,8 @@ class Ledger:
         mark = _root(extra)
         if chunk.start:
             *_, (first, count) = chunk.past
-            mark = self._marks[first + count - 1]
+            # What was computed before this account began stays unknown, and so does all behind it.
+            mark = self._marks.get(first + count - 1, _UNKNOWN)
         for slot, token in zip(_slots(chunk.own), chunk.tokens, strict=True):
             mark = hash((mark, token))
             self._marks[slot] = mark

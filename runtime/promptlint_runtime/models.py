@@ -129,7 +129,7 @@ def _wrap(
     from promptlint_runtime.adapters.transformers import TransformersModel
 
     try:
-        model = AutoModelForCausalLM.from_pretrained(where, dtype=dtype, trust_remote_code=False, **more)
+        model: Any = AutoModelForCausalLM.from_pretrained(where, dtype=dtype, trust_remote_code=False, **more)
     except (OSError, ValueError, ImportError) as error:
         raise InputError(f"{name}: transformers cannot load it ({_first_line(error)})", "") from None
     return TransformersModel(model.to(device), name, shape)

@@ -1,0 +1,181 @@
+"""What a replay found, as data: rows, rates with their denominators, times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from statistics import median
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One request. Token counts; ``ttft_ms`` is None where nothing was timed.
+
+    ``predicted`` is None where no prediction was possible. ``template``, ``line`` and ``differs`` name
+    the source line behind the first token that no earlier prompt had, ``block`` that token's block.
+    """
+
+    id: int
+    label: str
+    prompt_tokens: int
+    predicted_hit_tokens: int | None
+    measured_hit_tokens: int | None
+    output_tokens: int
+    ttft_ms: float | None
+    template: str
+    line: int | None
+    first_differing_block: int | None
+    shared_tokens: int
+    reason: str
+    preempted: int = 0
+    refused: bool = False
+
+    @property
+    def equal(self) -> bool:
+        """Tell whether prediction and measurement agree, or one of them is missing."""
+        return (
+            self.refused
+            or self.predicted_hit_tokens is None
+            or self.measured_hit_tokens is None
+            or self.predicted_hit_tokens == self.measured_hit_tokens
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Median, smallest and largest of repeated times, in milliseconds."""
+
+    median: float
+    least: float
+    most: float
+
+    @classmethod
+    def of(cls, seconds: Sequence[float]) -> Spread:
+        """Summarise times given in seconds."""
+        times = [1000 * s for s in seconds]
+        return cls(median(times), min(times), max(times))
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Time to first token of one prompt with P cached and Q new tokens.
+
+    ``off``: no cache; ``cold``: an empty cache, which adds its bookkeeping; ``warm``: P tokens cached.
+    ``speedup`` is cold over warm; ``bound`` what the arithmetic allows, None for an unknown shape;
+    ``deviation`` the largest difference of the first token's logits, warm against off.
+    """
+
+    request: int
+    cached: int  # P
+    new: int  # Q
+    off: Spread
+    cold: Spread
+    warm: Spread
+    bound: float | None
+    deviation: float
+    same_token: bool
+
+    @property
+    def speedup(self) -> float:
+        """Return cold over warm, by medians."""
+        return self.cold.median / self.warm.median
+
+    @property
+    def token_ratio(self) -> float:
+        """Return (P+Q)/Q: what counting tokens alone would promise."""
+        return (self.cached + self.new) / self.new
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What was run, and on what."""
+
+    model: str
+    engine: str
+    device: str
+    dtype: str
+    cache: str
+    block_tokens: int
+    capacity_tokens: int | None
+    kv_storage: str
+    kv_bytes_per_token: int | None
+    concurrency: int
+    seed: int
+    versions: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One replay of a set of prompts."""
+
+    title: str
+    setting: Setting
+    rows: tuple[Row, ...]
+    timings: tuple[Timing, ...] = ()
+    matmul_flops: float | None = None
+    evicted_tokens: int = 0
+    kv_bytes: int | None = None
+    partial: bool = False
+    notes: tuple[str, ...] = ()
+    counters: dict[str, float] = field(default_factory=dict)  # a server's own, as differences
+
+    @property
+    def mismatches(self) -> tuple[Row, ...]:
+        """Return the requests whose measured hit is not the predicted one."""
+        return tuple(row for row in self.rows if not row.equal)
+
+    def rates(self) -> dict[str, dict[str, float | int | str]]:
+        """Return hit rates, each with what it is a share of."""
+        rows = [r for r in self.rows if r.measured_hit_tokens is not None and not r.refused]
+        hits = [r.measured_hit_tokens or 0 for r in rows]
+        tokens, size = sum(r.prompt_tokens for r in rows), self.setting.block_tokens
+        blocks = sum(r.prompt_tokens // size for r in rows)
+        later = rows[1:]
+        return {
+            "token": _rate(sum(hits), tokens, "prompt tokens of all requests"),
+            "block": _rate(sum(h // size for h in hits), blocks, f"full blocks of {size} tokens"),
+            "request": _rate(sum(h > 0 for h in hits), len(rows), "requests, any hit counts"),
+            "token_warm": _rate(
+                sum(hits[1:]), sum(r.prompt_tokens for r in later), "prompt tokens without the first request"
+            ),
+        }
+
+    def summary(self) -> dict[str, Any]:
+        """Return the summary as plain data."""
+        speedups = [t.speedup for t in self.timings]
+        bounds = [t.bound for t in self.timings if t.bound is not None]
+        return {
+            "title": self.title,
+            "requests": len(self.rows),
+            "refused": sum(r.refused for r in self.rows),
+            "preempted": sum(r.preempted for r in self.rows),
+            "prompt_tokens": sum(r.prompt_tokens for r in self.rows),
+            "output_tokens": sum(r.output_tokens for r in self.rows),
+            "hit_rates": self.rates(),
+            "mismatches": len(self.mismatches),
+            "speedup": median(speedups) if speedups else None,
+            "bound": median(bounds) if bounds else None,
+            "token_ratio": median(t.token_ratio for t in self.timings) if self.timings else None,
+            "matmul_flops": self.matmul_flops,
+            "evicted_tokens": self.evicted_tokens,
+            "kv_bytes": self.kv_bytes,
+            "partial": self.partial,
+            "notes": list(self.notes),
+            **({"counters": self.counters} if self.counters else {}),
+            **asdict(self.setting),
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        return {
+            "summary": self.summary(),
+            "requests": [asdict(row) for row in self.rows],
+            "timings": [
+                {**asdict(t), "speedup": t.speedup, "token_ratio": t.token_ratio} for t in self.timings
+            ],
+        }
+
+
+def _rate(part: int, whole: int, of: str) -> dict[str, float | int | str]:
+    return {"value": part / whole if whole else 0.0, "part": part, "whole": whole, "of": of}

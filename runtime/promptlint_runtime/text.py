@@ -1,0 +1,128 @@
+"""The report as text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from promptlint_runtime.report import Row, Run, Spread, Timing
+from promptlint_runtime.selftest import Step
+
+SHOWN = 40  # rows, unless all are wanted
+
+
+def render(runs: Sequence[Run], *, every: bool = False) -> str:
+    """Return the report of one run, or of several with a comparison behind them."""
+    lines: list[str] = []
+    for run in runs:
+        lines += [*_run(run, every), ""]
+    if len(runs) > 1:
+        lines += [*compare(runs), ""]
+    return "\n".join(lines)
+
+
+def render_steps(steps: Sequence[Step]) -> str:
+    """Return the verdicts of a self-test, nothing if there are none."""
+    lines = [f"{'ok  ' if step.passed else 'FAIL'} {step.name}: {step.seen}" for step in steps]
+    return "".join(f"{line}\n" for line in [*lines, ""] if lines)
+
+
+def _run(run: Run, every: bool) -> Iterator[str]:
+    setting = run.setting
+    room = f"{setting.capacity_tokens:,} tokens" if setting.capacity_tokens else "size not known"
+    yield f"{run.title}: {setting.model}, {setting.dtype}, {setting.engine} on {setting.device}"
+    yield f"  cache {setting.cache}, blocks of {setting.block_tokens}, {room}, keys and values as {setting.kv_storage}"
+    for note in run.notes:
+        yield f"  note: {note}"
+    if run.partial:
+        yield "  PARTIAL: interrupted; what follows covers the requests that were done"
+    yield ""
+    yield from _rows(run.rows, every)
+    yield ""
+    yield from _rates(run)
+    if run.timings:
+        yield ""
+        yield from _times(run)
+    for name, value in run.counters.items():
+        yield f"  server counter {name}: +{value:,.0f}"
+
+
+def _rows(rows: Sequence[Row], every: bool) -> Iterator[str]:
+    shown = rows if every or len(rows) <= SHOWN else [r for r in rows if not r.equal] or rows[:SHOWN]
+    yield f"{'#':>5} {'prompt':>7} {'predicted':>9} {'measured':>8} {'ttft ms':>9}  first differing block"
+    for row in shown:
+        predicted = "?" if row.predicted_hit_tokens is None else f"{row.predicted_hit_tokens:,}"
+        measured = "?" if row.measured_hit_tokens is None else f"{row.measured_hit_tokens:,}"
+        ttft = "" if row.ttft_ms is None else f"{row.ttft_ms:,.1f}"
+        mark = " " if row.equal else "!"
+        yield f"{row.id:>5} {row.prompt_tokens:>7,} {predicted:>9} {measured:>8} {ttft:>9} {mark}{_place(row)}"
+    if len(shown) < len(rows):
+        yield f"      … {len(rows) - len(shown)} more rows; --all or --format json shows them"
+
+
+def _place(row: Row) -> str:
+    block = "-" if row.first_differing_block is None else str(row.first_differing_block)
+    where = row.template if row.line is None else f"{row.template}:{row.line}"
+    return f"{block} {where}  {row.reason}"
+
+
+def _rates(run: Run) -> Iterator[str]:
+    for name, rate in run.rates().items():
+        yield (
+            f"  hit rate by {name.replace('_', ', ')}: {float(rate['value']):.1%}"
+            f" ({rate['part']:,} of {rate['whole']:,} {rate['of']})"
+        )
+    compared = [row for row in run.rows if row.predicted_hit_tokens is not None and not row.refused]
+    if run.mismatches:
+        yield f"  predicted ≠ measured in {len(run.mismatches)} of {len(compared)} requests"
+    elif compared:
+        yield f"  predicted = measured in all {len(compared)} requests"
+    else:
+        yield "  nothing was predicted"
+    refused, preempted = sum(r.refused for r in run.rows), sum(r.preempted for r in run.rows)
+    yield f"  evicted {run.evicted_tokens:,} tokens · preempted {preempted} · refused {refused}"
+    if run.kv_bytes is not None:
+        yield f"  keys and values: {run.kv_bytes / 2**20:,.1f} MiB, {run.setting.kv_bytes_per_token:,} bytes a token"
+
+
+def _times(run: Run) -> Iterator[str]:
+    yield "  time to first token in ms, median (least to most):"
+    yield f"  {'#':>5} {'P':>7} {'Q':>6} {'off':>24} {'cold':>24} {'warm':>24} {'speed-up':>9} {'bound':>6} {'of it':>6}"
+    for t in run.timings:
+        bound = "?" if t.bound is None else f"{t.bound:.2f}"
+        share = "?" if t.bound is None else f"{t.speedup / t.bound:.0%}"
+        yield (
+            f"  {t.request:>5} {t.cached:>7,} {t.new:>6,} {_spread(t.off):>24} {_spread(t.cold):>24}"
+            f" {_spread(t.warm):>24} {t.speedup:>8.2f}x {bound:>6} {share:>6}"
+        )
+    ratios = ", ".join(f"{t.token_ratio:.2f}" for t in run.timings)
+    yield f"  token ratio (P+Q)/Q: {ratios}; not a promise, new tokens still attend to the cached ones"
+    yield f"  logits warm against off: {_deviation(run.timings)}"
+    if run.matmul_flops:
+        yield f"  measured matrix rate: {run.matmul_flops / 1e9:,.0f} GFLOP/s"
+
+
+def _spread(spread: Spread) -> str:
+    return f"{spread.median:,.1f} ({spread.least:,.1f}–{spread.most:,.1f})"
+
+
+def _deviation(timings: Sequence[Timing]) -> str:
+    same = sum(t.same_token for t in timings)
+    worst = max(t.deviation for t in timings)
+    return f"largest difference {worst:.2g}, same next token in {same} of {len(timings)}"
+
+
+def compare(runs: Sequence[Run]) -> Iterator[str]:
+    """Put several runs of the same prompts side by side."""
+    width = max(len(run.title) for run in runs) + 2
+    yield f"{'':24}" + "".join(f"{run.title:>{width}}" for run in runs)
+
+    def line(name: str, values: Sequence[str]) -> str:
+        return f"{name:24}" + "".join(f"{value:>{width}}" for value in values)
+
+    rates = [run.rates()["token"] for run in runs]
+    yield line("hit rate by token", [f"{float(rate['value']):.1%}" for rate in rates])
+    yield line("hit tokens", [f"{rate['part']:,}" for rate in rates])
+    yield line("prompt tokens", [f"{rate['whole']:,}" for rate in rates])
+    medians = [run.summary()["speedup"] for run in runs]
+    if any(medians):
+        yield line("speed-up, median", ["-" if m is None else f"{m:.2f}x" for m in medians])

