@@ -191,24 +191,22 @@ class ProfileCatalog:
         wanted, plain = self._provider(provider, model), plain_model(model)
         own = [row for path in reversed(self._extra) for row in self._own(path, "select")]
         rows = [*own, *self._index["select"]]
-        if any(row.get("provider") == wanted for row in rows):
-            rows = [row for row in rows if row.get("provider") == wanted]
-        elif wanted in self.names:  # "vllm", "sglang", …: the provider is the profile
+        named = [row for row in rows if row.get("provider") == wanted]
+        if wanted == "openai":  # its client speaks to many others
+            named = [row for row in rows if "provider" not in row] + named
+        elif not named and wanted in self.names:  # "vllm", "sglang", …: the provider is the profile
             return self.get(wanted).for_model(model, on)
-        else:
-            rows = [row for row in rows if "provider" not in row]
-        for row in rows:
+        for row in named or [row for row in rows if "provider" not in row]:
             if any(fnmatchcase(plain, pattern) for pattern in row["match"]):
-                return self.get(row["profile"]).for_model(model, on)
+                return self.get(row["profile"]).for_model(model, on) if row["profile"] else None
         return None
 
     def _provider(self, provider: str, model: str) -> str:
         """Return the index's word for a provider; the prefix of the model name wins over a gateway's."""
         said = provider.lower()
-        if "/" in model and said in ("", "litellm", "openrouter"):
-            said = model.lower().split("/", 1)[0]
-            if said == "openrouter":
-                said = model.lower().split("/")[1]
+        if said in ("", "litellm", "openrouter"):
+            prefixes = [part for part in model.lower().split("/")[:-1] if part not in ("litellm", "openrouter")]
+            said = prefixes[0] if prefixes else said
         for word, aliases in self._index["aliases"].items():
             if said in aliases:
                 return str(word)

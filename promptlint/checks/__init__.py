@@ -8,6 +8,9 @@ from promptlint.checks import (
     conditional,
     embedded_history,
     history,
+    hosted,
+    mark_limits,
+    mark_place,
     order,
     requests,
     tools,
@@ -25,6 +28,9 @@ CHECKS: tuple[Check, ...] = (
     *history.CHECKS,  # PL311 to PL313
     *chat_template.CHECKS,  # PL401 to PL403
     *whitespace.CHECKS,  # PL501, PL502
+    *mark_place.CHECKS,  # PL601, PL605 to PL608
+    *mark_limits.CHECKS,  # PL602 to PL604
+    *hosted.CHECKS,  # PL609 to PL612
     *requests.CHECKS,  # PL701, PL702, PL901
 )
 

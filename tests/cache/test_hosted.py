@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from promptlint.cache.hosted import hosted_cache
@@ -395,6 +395,7 @@ def test_usage_of_a_real_transcript() -> None:
         assert after[2] == before[2] + before[3]
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # the machine may be busy
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.integers(600, 3000), st.booleans()), min_size=1, max_size=6),
     st.lists(st.integers(1, 400), min_size=1, max_size=8),

@@ -81,6 +81,9 @@ def test_figures_make_sense(profile) -> None:
         ("deepseek", "deepseek-v4-pro", "deepseek", None, 0.0333),
         ("xai", "grok-4.5-fast", "xai", 1024, 0.15),
         ("vllm", "some-own-model", "vllm", None, None),
+        ("openai", "anthropic/claude-opus-4.7", "anthropic", 2048, 0.1),
+        ("openai", "", "openai-auto", 1024, 0.1),
+        ("", "openrouter/openai/gpt-6-sol", "openai-breakpoints", 1024, 0.1),
     ],
 )
 def test_profile_for_a_request(
@@ -94,6 +97,7 @@ def test_profile_for_a_request(
 def test_unknown_request_has_no_profile() -> None:
     assert profile_for("", "my-model") is None
     assert profile_for("nobody", "my-model") is None
+    assert profile_for("openai", "my-own-qwen") is None  # an OpenAI client pointed at an engine
 
 
 def test_disagreeing_minimums_are_kept() -> None:

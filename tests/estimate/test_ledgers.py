@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from promptlint.catalog.profiles import get_profile, profile_for
@@ -217,12 +217,14 @@ def test_names_and_config_files(tmp_path: Path) -> None:
         find_shape(str(tmp_path / "config.json"))
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # the machine may be busy
 @given(st.integers(0, 10**6), st.integers(1, 10**5), st.sampled_from(sorted(shapes())))
 def test_flop_ratio_lies_between_one_and_the_token_ratio(prefix: int, new: int, name: str) -> None:
     made = compute_ledger(prefix, new, shapes()[name])
     assert 1 <= made.flop_speedup <= made.linear_speedup * (1 + 1e-9)
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # the machine may be busy
 @given(st.integers(1, 50))
 def test_reuse_pays_from_break_even_on(uses: int) -> None:
     profile = profile_for("anthropic", "claude-opus-5")
