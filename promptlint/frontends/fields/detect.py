@@ -31,8 +31,10 @@ _MATH = re.compile(
     r"\\begin\{(\w+\*?)\}.{0,1000}?\\end\{\1\}|\$\$.{1,1000}?\$\$|\\\[.{1,1000}?\\\]", re.DOTALL
 )
 _BRACED = re.compile(r"(?<![\w\\^_}\]$%#{])\{([^\W\d]\w*(?:\.[^\W\d]\w*|\[\w+\])*)(?:![rsa])?\}(?!\})")
+# `${{ secrets.TOKEN }}` is an expression of a CI workflow.
 _MUSTACHE = re.compile(
-    r"(?<![\\${])\{\{\{?~?\s{0,9}(?:[#^/>&]\s{0,9})?[@$]?[^\W\d][\w.\-/]*(?:\s[^{}]{0,120})?~?\}\}"
+    r"(?<![\\{])(?!(?<=\$)\{\{\s{0,9}(?:secrets|github|env|inputs|matrix|steps|needs|vars|runner|parameters)\.)"
+    r"\{\{\{?~?\s{0,9}(?:[#^/>&]\s{0,9})?[@$]?[^\W\d][\w.\-/]*(?:\s[^{}]{0,120})?~?\}\}"
 )
 _LATEX = re.compile(r"\\[A-Za-z]{1,20}\{\{\w{0,40}\}\}")
 _DOLLAR_BRACED = re.compile(r"(?<![\\$\w])\$\{([A-Za-z_]\w*)\}")

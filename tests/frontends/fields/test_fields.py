@@ -114,6 +114,7 @@ def test_semantic_kernel_message_blocks() -> None:
         ("You are %s.", "percent"),
         ("Summarize:\n```\n{text}\n```\nand ```json\n{}\n```", "format"),
         ("Code:\n```python\n{{code}}\n```", "mustache"),
+        ("Write ${{ var_name }} =", "mustache"),
         ("Ask !<INPUT 0>! now", "bang"),
         ("Ask <<QUESTION>> now", "angle"),
         ("Ask [[USER_QUESTION]] now", "angle"),
