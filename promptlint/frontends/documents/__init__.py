@@ -7,18 +7,19 @@
 from __future__ import annotations
 
 from promptlint.frontends.base import Context
-from promptlint.frontends.documents.claims import HEAD, SEMANTIC_KERNEL, TEXT_SUFFIXES, claims
+from promptlint.frontends.documents.claims import DATA_SUFFIXES, HEAD, SEMANTIC_KERNEL, claims
 from promptlint.layout import Layout
 from promptlint.source import SourceFile
 
 __all__ = ["HEAD", "claims", "read"]
 
 
-def read(source: SourceFile, context: Context) -> list[Layout]:
+def read(source: SourceFile, context: Context, *, named: bool = False) -> list[Layout]:
     """Return the prompts of one document, none if it holds none.
 
-    A file that is certainly a prompt file and malformed gives one empty layout with a ``parse-error``;
-    any other malformed file gives nothing. Never raises for what stands in the file.
+    ``named`` says that the user asked for this very file: then it needs no further sign of being a
+    prompt. A file that is certainly a prompt file and malformed gives one layout with a
+    ``parse-error``; any other malformed file gives nothing. Never raises for what stands in the file.
     """
     # Readers are imported here, so that asking `claims` loads none of them.
     from promptlint.frontends.documents import dotprompt, prompty, semantic_kernel, shapes, textfile
@@ -26,15 +27,15 @@ def read(source: SourceFile, context: Context) -> list[Layout]:
     from promptlint.frontends.documents.nodes import DataError
 
     path = source.path.lower()
+    if path.endswith(".prompty"):
+        return prompty.read(source, context)
+    if path.endswith(".prompt"):
+        return dotprompt.read(source, context)
+    if path.rpartition("/")[2] == SEMANTIC_KERNEL:
+        return semantic_kernel.read_folder(source, context)
+    if not path.endswith(DATA_SUFFIXES):
+        return textfile.read(source, context, certain=named)
     try:
-        if path.endswith(".prompty"):
-            return prompty.read(source, context)
-        if path.endswith(".prompt"):
-            return dotprompt.read(source, context)
-        if path.endswith("/" + SEMANTIC_KERNEL):
-            return semantic_kernel.read_folder(source, context)
-        if path.endswith(TEXT_SUFFIXES):
-            return textfile.read(source, context)
-        return shapes.read(source, context)
+        return shapes.read(source, context, certain=named)
     except DataError as error:
-        return broken(source, error)
+        return broken(source, error, certain=named)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from promptlint.frontends.documents import evidence
-from promptlint.frontends.documents.claims import PROMPT_SUFFIXES
 from promptlint.frontends.documents.nodes import DataError
 from promptlint.layout import Layout, LayoutKind, Observation
 from promptlint.source import SourceFile
 
 
-def broken(source: SourceFile, error: DataError) -> list[Layout]:
+def broken(source: SourceFile, error: DataError, *, certain: bool = False) -> list[Layout]:
     """Return an empty layout that says where reading stopped, if the file is certainly a prompt file.
 
     Many YAML and JSON files are templates for other programs, or wrong on purpose in tests; only a name
@@ -17,7 +16,7 @@ def broken(source: SourceFile, error: DataError) -> list[Layout]:
     """
     path = source.path
     stem = path.rpartition("/")[2]
-    if not (path.lower().endswith(PROMPT_SUFFIXES) or evidence.PROMPT_WORDS & evidence.words(stem)):
+    if not (certain or evidence.PROMPT_WORDS & evidence.words(stem)):
         return []
     observation = Observation("parse-error", error.place, error.why)
     return [

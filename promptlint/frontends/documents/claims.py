@@ -6,8 +6,10 @@ import re
 
 from promptlint.frontends.documents import evidence
 
-HEAD = 8192  # characters that are worth passing
-TEXT_SUFFIXES = (".md", ".txt", ".markdown")
+HEAD = 65_536  # characters that are worth passing
+PROSE_SUFFIXES = (".md", ".txt", ".markdown", ".text", ".mdx", ".prompts")
+# Templates of pages and mails more often than of prompts: only a name tells.
+MARKUP_SUFFIXES = (".hbs", ".handlebars", ".mustache", ".tmpl", ".tpl", ".xml", ".poml")
 DATA_SUFFIXES = (".yaml", ".yml", ".json", ".jsonc", ".toml")
 PROMPT_SUFFIXES = (".prompty", ".prompt")
 SEMANTIC_KERNEL = "skprompt.txt"
@@ -25,23 +27,26 @@ _OTHER_DATA = re.compile(
 _OTHER_HEAD = re.compile(
     r"\s*(?:---\s)?(?:\{\s*)?[\"']?(?:interactions|openapi|swagger|asyncapi|apiVersion|site_name|lockfileVersion|nbformat)[\"']?\s*:"
 )
+# A key that may hold a prompt. What stands before the word does not matter: `judge_prompt`, `"systemPrompt"`.
 _TRIGGER = re.compile(
-    r"""(?:^|[\s"'{,_-])[\w-]*(?:prompts?|instructions?|messages?|system|persona|preamble|injection_points|template|lc|
-    conversation|contents|backstory|expected_output)["']?\s*[:=]""",
-    re.VERBOSE | re.IGNORECASE,
+    r"(?:prompts?|instructions?|messages?|system|persona|preamble|injection_points|templates?|\"lc|conversation|contents|"
+    r"backstory|expected_output)[\"']?[ \t]{0,9}[:=]",
+    re.IGNORECASE,
 )
 
 
 def claims(path: str, head: str) -> bool:
     """Tell whether `read` should look at a file; ``head`` is its beginning (see `HEAD`).
 
-    False is certain to mean no layout; True only that it is worth parsing.
+    True only says that it is worth parsing. What first speaks of prompts behind the head is missed.
     """
     lowered = path.lower()
     if lowered.endswith(PROMPT_SUFFIXES):
         return True
-    if lowered.endswith(TEXT_SUFFIXES):
+    if lowered.endswith(PROSE_SUFFIXES):
         return _claims_text(path, head)
+    if lowered.endswith(MARKUP_SUFFIXES):
+        return _claims_text(path, "")
     return lowered.endswith(DATA_SUFFIXES) and _claims_data(path, head)
 
 

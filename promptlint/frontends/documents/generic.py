@@ -57,9 +57,10 @@ _MAX_RECORDED = 12
 _LONG = 120
 
 
-def read(node: Node, path: str, context: Context) -> list[Layout]:
-    """Return the prompts of a data file; ``path`` is its shown name."""
-    finder = _Finder(path, context, evidence.is_named_prompt(path), evidence.is_data(path))
+def read(node: Node, path: str, context: Context, *, certain: bool = False) -> list[Layout]:
+    """Return the prompts of a data file; ``path`` is its shown name, ``certain`` that it holds prompts."""
+    is_named = certain or evidence.is_named_prompt(path)
+    finder = _Finder(path, context, is_named, evidence.is_data(path) and not certain)
     finder.visit(node, (), finder.is_named)
     return finder.layouts
 

@@ -40,29 +40,29 @@ _FOREIGN = (
 )
 
 
-def read(source: SourceFile, context: Context) -> list[Layout]:
-    """Return the prompts of a YAML, JSON or TOML file.
+def read(source: SourceFile, context: Context, *, certain: bool = False) -> list[Layout]:
+    """Return the prompts of a YAML, JSON or TOML file; ``certain`` treats it as named after prompts.
 
     Raises:
         DataError: the file is malformed.
     """
-    if len(source.text) > MAX_CHARACTERS:
+    if len(source.text) > MAX_CHARACTERS and not certain:
         return []
     layouts: list[Layout] = []
     for node in tree.load_all(source):
-        layouts += _read_document(node, source, context)
+        layouts += _read_document(node, source, context, certain)
     return sorted(layouts, key=lambda layout: layout.place.span.start)
 
 
-def _read_document(node: Node, source: SourceFile, context: Context) -> list[Layout]:
-    if is_foreign(node):
+def _read_document(node: Node, source: SourceFile, context: Context, certain: bool) -> list[Layout]:
+    if is_foreign(node) and not certain:
         return []
     if isinstance(node, DictNode) and litellm.matches(node):
         return litellm.read(node, context)
     if isinstance(node, DictNode) and promptfoo.matches(node):
         return promptfoo.read(node, context)
     if isinstance(node, DictNode | ListNode):
-        found = generic.read(node, source.path, context)
+        found = generic.read(node, source.path, context, certain=certain)
         name = PurePosixPath(source.path).stem
         return [layout if layout.name else replace(layout, name=name) for layout in found]
     return []

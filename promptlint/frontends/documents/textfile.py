@@ -14,20 +14,27 @@ from promptlint.layout import Confidence, Layout, LayoutKind
 from promptlint.source import SourceFile
 
 MAX_CHARACTERS = 200_000
+_STYLES = {
+    ".hbs": "mustache",
+    ".handlebars": "mustache",
+    ".mustache": "mustache",
+    ".tmpl": "mustache",
+    ".tpl": "mustache",
+}
 
 
-def read(source: SourceFile, context: Context) -> list[Layout]:
-    """Return the layout of a text file that is a prompt, else nothing.
+def read(source: SourceFile, context: Context, *, certain: bool = False) -> list[Layout]:
+    """Return the layout of a text file that is a prompt, else nothing; ``certain`` asks for no proof.
 
     A file named after prompts must speak to a model or have placeholders; any other must do both.
     """
     path = source.path
-    if len(source.text) > MAX_CHARACTERS or not claims(path, source.text):
+    if not certain and (len(source.text) > MAX_CHARACTERS or not claims(path, source.text)):
         return []
     start = front.body_start(source.text)
     body = MappedText.of(source, start)
-    style = style_of(body.text)
-    confidence = _confidence(path, body.text, style != LITERAL_STYLE)
+    style = _STYLES.get(PurePosixPath(path).suffix.lower()) or style_of(body.text)
+    confidence = Confidence.HIGH if certain else _confidence(path, body.text, style != LITERAL_STYLE)
     if confidence is None:
         return []
     name = PurePosixPath(path).name.partition(".")[0]

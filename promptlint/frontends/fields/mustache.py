@@ -1,4 +1,4 @@
-"""Mustache and Handlebars, with the helpers of dotprompt and the ``$names`` of Semantic Kernel.
+"""Mustache, Handlebars and Go templates, with the helpers of dotprompt and Semantic Kernel's ``$names``.
 
 ::
 
@@ -8,6 +8,7 @@
     {{! note }}          nothing
     {{/if}}
     {{role "user"}}      the role of what follows
+    {{- if .x }}…{{ end }}   a block as Go writes it
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from promptlint.layout import LITERAL, Guard, Origin, OriginKind, Section, Segme
 
 _TAG = re.compile(r"\{\{\{([^{}]*)\}\}\}|\{\{([^{}]*)\}\}")
 _WORD = re.compile(r"\w+=|\"[^\"\n]*\"|'[^'\n]*'|[^\s()=\"']+|[()]")
-_PATH = re.compile(r"(?:@|\$|\.\./)*[^\W\d][\w.\-/\[\]$@]*|\.")
+_PATH = re.compile(r"(?:@|\$|\.\./|\.)*[^\W\d][\w.\-/\[\]$@]*|\.")
 _VALUE = re.compile(r"\w+=|\"[^\"\n]*\"|'[^'\n]*'|-?\d[\d.]*|[()]|\|\w+\|?|\w+\|")
-_LOOPS = frozenset({"each", "for", "foreach"})
+_LOOPS = frozenset({"each", "for", "foreach", "range"})
+_GO_BLOCKS = frozenset({"if", "range", "with"})
 _CONDITIONS = frozenset({"if", "unless", "with"})
 
 
@@ -76,8 +78,8 @@ def _parse(match: re.Match[str]) -> _Tag | None:
     """Return the tag of a match, or None where the braces hold something else (JSON, prose)."""
     start, end = match.span()
     body = match[1] if match[2] is None else match[2]
-    left, right = body.startswith("~"), body.endswith("~")
-    body = body.strip("~").strip()
+    left, right = body.startswith(("~", "- ")), body.endswith(("~", " -"))
+    body = body.strip("~").removeprefix("- ").removesuffix(" -").strip()
     sigil = ""
     if match[1] is None and body[:1] in ("#", "^", "/", "!", "=", ">", "&"):
         sigil, body = body[0], body[1:].strip()
@@ -153,9 +155,10 @@ class _Reader:
     def take(self, tag: _Tag) -> None:
         """Apply one tag."""
         words = _WORD.findall(tag.body)
-        if tag.sigil == "#" or (tag.sigil == "^" and words):
+        is_go_block = tag.sigil == "" and len(words) > 1 and words[0] in _GO_BLOCKS
+        if tag.sigil == "#" or (tag.sigil == "^" and words) or is_go_block:
             self._open(tag, words)
-        elif tag.sigil == "/":
+        elif tag.sigil == "/" or (words == ["end"] and self.blocks):
             if self.blocks and self.blocks.pop() is None:
                 self.role = ""
         elif tag.sigil == "^" or words[:1] == ["else"]:
@@ -176,7 +179,7 @@ class _Reader:
             return
         kind = "for" if helper in _LOOPS else "if"
         names = rest if helper in _LOOPS or helper in _CONDITIONS else rest or words
-        expression = tag.body.removeprefix("if ").removeprefix("each ")
+        expression = tag.body.removeprefix("if ").removeprefix("each ").removeprefix("range ")
         if tag.sigil == "^":
             expression = f"not {expression}"
         place = self.text.place(tag.start, tag.end)
@@ -224,4 +227,4 @@ def _bare(path: str) -> str:
     """Strip what only says where to look: ``$x``, ``@root.x``, ``../x``."""
     if path == ".":
         return path
-    return path.replace("../", "").lstrip("@$").removeprefix("root.")
+    return path.replace("../", "").lstrip("@$.").removeprefix("root.")

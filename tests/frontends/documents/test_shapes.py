@@ -445,6 +445,8 @@ def test_prompt_file_takes_every_text_that_is_filled() -> None:
         ("prompts/ask.md", "Answer {question}."),
         ("ask_prompt.txt", "Answer {question}."),
         ("src/dialog_system.md", "You are kind."),
+        ("prompts/chat.hbs", "Hi {{name}}"),
+        ("agents/system.tmpl", "Be kind to {{ .User }}. Do not include names."),
         ("prompts/rules.txt", "Every reply has three lines and ends with a full stop."),
         ("skills/review.md", "You are a reviewer.\nDiff: {{diff}}"),
         ("templates/mail.txt", "You are an assistant. Write to !<INPUT 0>!"),
@@ -462,6 +464,8 @@ def test_text_files_that_are_prompts(path: str, text: str) -> None:
         ("CHANGELOG.md", "# 1.0\n- prompts {x}"),
         (".github/PULL_REQUEST_TEMPLATE.md", "Do not include {x}"),
         ("guide/prompt-customization.md", "# Prompts\n\nSee [here](./x.md) and [there](../y.md).\n\n```python\nx\n```\n![a](b)"),
+        ("mail/welcome.hbs", "You are an early bird, {{name}}!"),
+        ("res/values/strings.xml", "<string>You are a %1$s</string>"),
         ("notes.txt", "Buy milk for ${price}"),
         (".github/workflows/ci.yml", "on: push\njobs: {a: {steps: [{run: 'echo ${{ x }}'}]}}"),
         ("package.json", '{"name": "prompt", "description": "You are {x}"}'),
@@ -508,6 +512,17 @@ def test_malformed_prompt_files_say_where(path: str, text: str, line: int) -> No
     assert SourceFile(path, text).position(observation.place.span.start)[0] == line
     assert observation.detail.startswith("not ")
     assert (len(layout.segments) > 0) == path.endswith((".prompty", ".prompt"))
+
+
+def test_a_file_that_the_user_names_needs_no_proof() -> None:
+    context = Context(load=lambda path: None)
+    for path, text in (
+        ("notes/any.md", "Plain {x}"),
+        ("mail/any.hbs", "{{#if x}}y{{/if}}"),
+        ("any.yaml", "a: Hello {x} and others"),
+    ):
+        assert read(path, text) == []
+        assert len(documents.read(SourceFile(path, text), context, named=True)) == 1
 
 
 def test_code_in_a_prompt_has_no_fields() -> None:

@@ -82,6 +82,22 @@ def test_blocks_become_guards() -> None:
     }
 
 
+def test_go_blocks() -> None:
+    text = "{{- if .System }}S {{ .System }}{{ else }}none{{ end }} {{ range .Messages }}{{ .Content }}{{ end }}{{ end }}"
+    got = [
+        (s.text or s.origin.name, [(g.kind, g.name, g.branch) for g in s.guards])
+        for s in cut(text, "mustache")
+    ]
+    assert got == [
+        ("S ", [("if", "System", 0)]),
+        ("System", [("if", "System", 0)]),
+        ("none", [("if", "System", 1)]),
+        (" ", []),
+        ("Content", [("for", "Messages", 0)]),
+        ("end", []),
+    ]
+
+
 def test_dotprompt_roles() -> None:
     text = '{{role "system"}}S{{role "user"}}U{{history}}{{role "model"}}M{{role "user"}}V'
     got = [(s.text or s.origin.name, s.role, s.section, s.message) for s in cut(text, "mustache")]
