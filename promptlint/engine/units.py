@@ -78,7 +78,7 @@ def layouts_of(source: SourceFile, kind: FileType, context: Context, *, named: b
 
     if not named and not documents.claims(source.path, source.text[: documents.HEAD]):
         return None
-    return documents.read(source, context)
+    return documents.read(source, context, named=named)
 
 
 def check_file(
