@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
@@ -9,7 +10,8 @@ from typing import Protocol
 from promptlint.findings import Cost, Finding, Severity, Status
 from promptlint.layout import Cause, Confidence, Kind, Layout, Scope
 
-DEFAULT_BLOCK = 16  # tokens, where a profile has no block
+_CODE = re.compile(r"[\w.$]+(?:[\[(].*)?|.*\)", re.DOTALL)
+BLOCK = 16  # tokens of the smallest block in wide use (vLLM)
 DATA_FIRST = 48  # tokens of fixed text behind data that make a word worthwhile
 NEAR = 16  # tokens between two values that make two faults of them
 
@@ -52,8 +54,9 @@ class Measure(Protocol):
 class Thresholds:
     """Below which cost a finding is only counted.
 
-    ``lost_tokens`` is what the user asked for and holds for every kind. None: one block of the
-    profile, and `DATA_FIRST` for data, which has to stand somewhere.
+    ``lost_tokens`` is what the user asked for and holds for every kind. None: one block of sixteen
+    tokens, and `DATA_FIRST` for data, which has to stand somewhere. A profile with larger blocks
+    hides nothing more: it loses whole blocks as soon as the text behind grows.
     """
 
     lost_tokens: int | None = None
@@ -62,7 +65,7 @@ class Thresholds:
         """Return the fewest lost tokens that make a finding of this kind active."""
         if self.lost_tokens is not None:
             return self.lost_tokens
-        block = profile.block_tokens or DEFAULT_BLOCK
+        block = min(profile.block_tokens or BLOCK, BLOCK)
         return max(block, DATA_FIRST) if kind in DATA else block
 
     def status(self, kind: Kind, cost: Cost | None, profile: ProfileLike) -> Status:
@@ -156,11 +159,18 @@ def lost_text(cost: Cost | None, history: bool) -> str:
     parts = []
     if cost is not None and cost.tokens:
         about = "about " if cost.estimated else ""
-        blocks = f" ({cost.blocks:,} block{'s' if cost.blocks != 1 else ''})" if cost.blocks else ""
+        # A profile without blocks counts each token as one; saying so twice helps nobody.
+        told = 0 < cost.blocks < cost.tokens
+        blocks = f" ({cost.blocks:,} block{'s' if cost.blocks != 1 else ''})" if told else ""
         parts.append(f"{about}{cost.tokens:,} stable token{'s' if cost.tokens != 1 else ''}{blocks}")
     if history:
         parts.append("the whole conversation")
     return f"{' and '.join(parts)} behind it" if parts else "what stands behind it"
+
+
+def quoted(what: str) -> str:
+    """Return the short text of a cause, code in backticks: ``datetime.now()`` but not ``the turn``."""
+    return f"`{what}`" if "`" not in what and _CODE.fullmatch(what) else what
 
 
 def history_behind(layout: Layout, index: int, scope: Scope) -> bool:

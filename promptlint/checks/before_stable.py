@@ -18,6 +18,7 @@ from promptlint.checks.base import (
     costliest,
     history_behind,
     lost_text,
+    quoted,
     severity,
     weaker,
 )
@@ -76,7 +77,7 @@ class BeforeStable:
         if cause.scope is Scope.RELEASE or (cost.tokens <= 0 and not history):
             return None
         kind = self.reported or cause.kind
-        subject = self.subject.format(what=cause.what)
+        subject = self.subject.format(what=quoted(cause.what))
         message = f"{subject} {HOW_OFTEN[cause.scope]}; {lost_text(cost, history)} cannot be reused"
         return Finding(
             self.code,

@@ -13,6 +13,7 @@ from promptlint.checks.base import (
     history_behind,
     is_history,
     lost_text,
+    quoted,
     severity,
     weaker,
 )
@@ -53,7 +54,7 @@ class ConditionalSection:
         condition = " ".join(guard.expression.split())
         condition = condition if len(condition) <= _SHOWN else condition[: _SHOWN - 1] + "…"
         message = (
-            f"text under the condition `{condition}` comes and goes: {cause.what} {HOW_OFTEN[cause.scope]}; "
+            f"text under the condition `{condition}` comes and goes: {quoted(cause.what)} {HOW_OFTEN[cause.scope]}; "
             f"{lost_text(cost, history)} cannot be reused"
         )
         return Finding(

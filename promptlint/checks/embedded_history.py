@@ -11,6 +11,7 @@ from promptlint.checks.base import (
     costliest,
     is_history,
     lost_text,
+    quoted,
     severity,
     weaker,
 )
@@ -51,7 +52,7 @@ class HistoryBeforeStable:
             self.code,
             self.name,
             Kind.RETRIEVED,
-            f"the conversation {cause.what} grows with every turn; {lost_text(cost, False)} cannot be reused",
+            f"the conversation {quoted(cause.what)} grows with every turn; {lost_text(cost, False)} cannot be reused",
             place,
             severity(Kind.RETRIEVED, Scope.REQUEST, cost.tokens),
             weaker(cause.confidence, layout.confidence),

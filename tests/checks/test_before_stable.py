@@ -3,7 +3,19 @@ import pytest
 from promptlint.checks import CHECKS, Thresholds, costliest
 from promptlint.findings import Finding, Severity, Status
 from promptlint.layout import Confidence, Kind, Layout, LayoutKind, Scope, Step
-from tests.checks.build import MESSAGES, SYSTEM, TOOLS, Words, cause, guard, hole, layout, place, text
+from tests.checks.build import (
+    MESSAGES,
+    SYSTEM,
+    TOOLS,
+    Blocks16,
+    Words,
+    cause,
+    guard,
+    hole,
+    layout,
+    place,
+    text,
+)
 
 R = Scope.REQUEST
 
@@ -62,6 +74,11 @@ def test_less_than_a_block_is_counted_but_not_active() -> None:
     assert found.status is Status.BELOW_THRESHOLD
     [found] = run(layout(hole(cause(Kind.CLOCK, R)), text(16)))
     assert found.status is Status.ACTIVE
+
+
+def test_a_profile_with_large_blocks_hides_nothing_more() -> None:
+    for block, fewest in ((128, 16), (16, 16), (1, 1), (None, 16)):
+        assert Thresholds().of(Kind.CLOCK, Blocks16(block_tokens=block)) == fewest
 
 
 def test_data_may_stand_before_a_short_text() -> None:
@@ -225,6 +242,21 @@ def test_history_inside_a_text() -> None:
     assert found.status is Status.BELOW_THRESHOLD  # the next message moves on in any case
     assert not run(layout(*printed, text(60), kind=LayoutKind.CHAT_TEMPLATE))
     assert not run(layout(text(60), *printed))
+
+
+@pytest.mark.parametrize(
+    ("what", "shown"),
+    [
+        ("datetime.now()", "`datetime.now()`"),
+        ("set(names)", "`set(names)`"),
+        ("user_name", "`user_name`"),
+        ("`now` (by its name)", "`now` (by its name)"),
+        ("environment variable HOME", "environment variable HOME"),
+    ],
+)
+def test_code_is_quoted(what: str, shown: str) -> None:
+    [found] = run(layout(hole(cause(Kind.CLOCK, R, what)), text(60)))
+    assert f"the time from {shown} changes" in found.message
 
 
 def test_one_place_keeps_its_costliest_finding() -> None:
