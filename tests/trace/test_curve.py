@@ -15,7 +15,9 @@ from promptlint.trace.curve.sample import sampled_curve
 BLOCK = 4
 
 
-def columns_of(requests: list[list[int]], lengths: list[int] | None = None, times: list[float] | None = None) -> Columns:
+def columns_of(
+    requests: list[list[int]], lengths: list[int] | None = None, times: list[float] | None = None
+) -> Columns:
     builder = Builder(BLOCK)
     for number, blocks in enumerate(requests):
         builder.add(
@@ -26,7 +28,9 @@ def columns_of(requests: list[list[int]], lengths: list[int] | None = None, time
     return builder.build()
 
 
-def naive_lru(requests: list[list[int]], lengths: list[int], capacity: int) -> tuple[float, float, float, float]:
+def naive_lru(
+    requests: list[list[int]], lengths: list[int], capacity: int
+) -> tuple[float, float, float, float]:
     """Return block, token, mean and any ratio of a list that holds the newest block last."""
     cache: list[int] = []
     blocks = tokens = anyhit = 0
@@ -93,7 +97,9 @@ def test_chunks_change_nothing(log: tuple[list[list[int]], list[int]], size: int
 
 @settings(max_examples=60, deadline=None)
 @given(chain_logs(), st.lists(st.floats(0, 10), min_size=25, max_size=25))
-def test_lifetimes_equal_a_table_of_last_touches(log: tuple[list[list[int]], list[int]], gaps: list[float]) -> None:
+def test_lifetimes_equal_a_table_of_last_touches(
+    log: tuple[list[list[int]], list[int]], gaps: list[float]
+) -> None:
     requests, lengths = log
     times = np.cumsum(gaps[: len(requests)]).tolist()
     for point in lifetime_curve(columns_of(requests, lengths, times), [0.5, 3.0, 20.0]):

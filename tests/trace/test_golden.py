@@ -60,11 +60,32 @@ def test_mooncake(mooncake: Columns, expected: Any) -> None:
 
 @pytest.mark.slow
 def test_one_pass_equals_twenty_simulations(mooncake: Columns) -> None:
-    capacities = [1, 3, 10, 77, 200, 500, 999, 1500, 2500, 4000, 5859, 8000, 9999, 12000, 15000, 20000, 25000, 30000]
+    capacities = [
+        1,
+        3,
+        10,
+        77,
+        200,
+        500,
+        999,
+        1500,
+        2500,
+        4000,
+        5859,
+        8000,
+        9999,
+        12000,
+        15000,
+        20000,
+        25000,
+        30000,
+    ]
     capacities += [40000, 43924]
     for point in capacity_curve(mooncake).points(capacities):
         direct = run(mooncake, lru(mooncake, int(point.at)))
-        assert point.cold.block * mooncake.references == pytest.approx(direct.block * mooncake.references, abs=1e-6)
+        assert point.cold.block * mooncake.references == pytest.approx(
+            direct.block * mooncake.references, abs=1e-6
+        )
         assert point.cold.token == pytest.approx(direct.token, abs=1e-12)
         assert point.cold.request_mean == pytest.approx(direct.request_mean, abs=1e-9)
 

@@ -108,10 +108,12 @@ class Explainer:
             against=before.request,
             predicted=self._predicted(reading, agreed, ledger),
         )
+        if ledger and (refused := self._refused(base, entry, ledger)):
+            return refused
         candidates = [
             found
             for found in (
-                self._content(base, before, entry, changed, agreed, ledger),
+                self._content(base, before, entry, changed, agreed, reading, ledger),
                 self._rules(base, before, entry, changed, agreed, reading, ledger),
             )
             if found
@@ -119,6 +121,18 @@ class Explainer:
         if not candidates:
             return base
         return max(candidates, key=lambda outcome: outcome.lost)
+
+    @staticmethod
+    def _refused(base: Outcome, entry: Entry, ledger: Ledger) -> Outcome | None:
+        """Report a request with more marks than the provider takes, where it refuses such requests."""
+        limit, marks = ledger.profile.max_breakpoints, len(entry.request.marks)
+        if not limit or marks <= limit or ledger.profile.overflow != "error_400" or base.read:
+            return None
+        size = entry.request.input_tokens
+        said = f"{marks} marks, {limit} are allowed: the provider refuses the request"
+        return replace(
+            base, reason=Reason.MARKS, kind=Kind.BREAKPOINT_LIMIT, reusable=size, lost=size, detail=said
+        )
 
     @staticmethod
     def _predicted(reading: Reading, agreed: float, ledger: Ledger | None) -> int | None:
@@ -133,7 +147,8 @@ class Explainer:
 
     def _enough(self, lost: float, whole: float, profile: Profile | None) -> bool:
         grain = profile.block_tokens or 1 if profile else 1
-        return lost >= max(self.min_lost, grain, 0.02 * whole)
+        # Positions inside a part are estimates: one step of a block profile is within their error.
+        return lost >= max(self.min_lost, 0.02 * whole) and (lost > grain or grain == 1)
 
     def _content(
         self,
@@ -142,6 +157,7 @@ class Explainer:
         entry: Entry,
         changed: Difference | None,
         agreed: float,
+        reading: Reading,
         ledger: Ledger | None,
     ) -> Outcome | None:
         """Explain a loss by a change of the prefix."""
@@ -151,9 +167,13 @@ class Explainer:
         reusable = agreed + changed.behind
         if base.request.usage and before.request.usage:
             reusable = min(reusable, before.request.usage.input)
-        if profile and ledger and reusable < ledger.minimum:
-            return None
-        lost = reusable - max(base.read, agreed if not base.counted else 0)
+        if ledger and before.borders[-1] < ledger.minimum:
+            return None  # what could have been kept was too short to be cached
+        # What the unchanged beginning would have given is not lost by the change.
+        open_to_read = reading.possible
+        if ledger and not ledger.by_marks:
+            open_to_read = max(open_to_read, agreed if agreed >= ledger.minimum else 0)
+        lost = reusable - max(base.read, open_to_read)
         if not self._enough(lost, reusable, profile):
             return None
         if base.counted and base.read > agreed + max(self.min_lost, 0.02 * reusable):

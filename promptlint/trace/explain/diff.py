@@ -16,6 +16,7 @@ _WORD = re.compile(r"[\w.:@/+\-]+|\s+|[^\w\s]")
 _GLUE = re.compile(r"[\w.:@/+\-]*\Z")
 _LINES = 400
 _LINE = 2000
+_ABOVE = 3  # lines before the difference that are looked at: the heading of a list
 
 
 class Shape(StrEnum):
@@ -100,16 +101,22 @@ def _shape(old: Entry, new: Entry, at: int) -> Shape:
 def _spans(a: str, b: str) -> tuple[int, str, str, str, str]:
     """Return the offset of the difference, both differing texts, and the text around them."""
     char = common_prefix(a, b)
-    line = a.rfind("\n", 0, char) + 1
+    line = char
+    for _ in range(_ABOVE):
+        line = max(0, a.rfind("\n", 0, max(0, line - 1)) + 1)
     old_lines, new_lines = _cut(a[line:]), _cut(b[line:])
     matcher = SequenceMatcher(None, old_lines, new_lines, autojunk=False)
     changes = [code for code in matcher.get_opcodes() if code[0] != "equal"]
     if changes:
         _, i1, i2, j1, j2 = changes[0]
+        for _, a1, a2, b1, b2 in changes[1:]:
+            if a1 > i2 + 1 or b1 > j2 + 1:
+                break
+            i2, j2 = a2, b2  # with one equal line between them they are one block
         if i2 - i1 == 1 and j2 - j1 == 1 and len(old_lines[i1]) < _LINE and len(new_lines[j1]) < _LINE:
             old, new, before, after = _words(old_lines[i1], new_lines[j1])
-            return char, old, new, before, after
-        before = "".join(old_lines[max(0, i1 - 1) : i1])
+            return char, old, new, "".join(old_lines[:i1]) + before, after
+        before = "".join(old_lines[:i1])
         after = "".join(old_lines[i2 : i2 + 1])
         return char, "".join(old_lines[i1:i2]), "".join(new_lines[j1:j2]), before, after
     return char, a[char : char + 200], b[char : char + 200], a[line:char], ""

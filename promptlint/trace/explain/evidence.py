@@ -9,7 +9,7 @@ from typing import Any
 from promptlint.layout import Confidence, Kind, Section
 from promptlint.trace.explain.diff import Difference, Shape
 from promptlint.trace.explain.history import Entry
-from promptlint.trace.explain.labels import labelled, says
+from promptlint.trace.explain.labels import is_numbered, labelled, says
 from promptlint.trace.model import Part
 
 Verdict = tuple[Kind, Confidence, str]  # kind, how sure, what shows it
@@ -23,6 +23,9 @@ _TIME = re.compile(
 )
 _CLOCK_LABEL = re.compile(
     r"\b(time|date|now|today|timestamp|clock|as of|current (time|date)|uptime)\b", re.IGNORECASE
+)
+_TIME_UNIT = re.compile(
+    r"\s?(?:(?:second|minute|hour|day|week|month)s? ago\b|[ap]\.?m\b|:\d\d)", re.IGNORECASE
 )
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _CODE = re.compile(r"\b(?=[\w\-]*\d)(?=[\w\-]*[A-Za-z])[A-Za-z0-9][\w\-]{5,}\b|\b[0-9a-f]{7,}\b")
@@ -45,9 +48,11 @@ def kind_of(diff: Difference, old: Entry, new: Entry) -> Verdict:
     the values themselves look like (times, ids, counters), the label before them, where they stand.
     """
     a, b = diff.old_part, diff.new_part
-    if (a or b) and (a or b).section is Section.TOOLS:  # type: ignore[union-attr]
+    if any(part is not None and part.section is Section.TOOLS for part in (a, b)):
         return _tools(diff, old, new)
     if diff.section is Section.MESSAGES and diff.shape is not Shape.EDITED:
+        if _swapped(old, new, diff.part):
+            return Kind.UNORDERED, Confidence.HIGH, "the same blocks of one turn in another order"
         if a and a.kind == "thinking":
             return Kind.HISTORY_REWRITE, Confidence.HIGH, _REASONING
         return Kind.HISTORY_REWRITE, Confidence.HIGH, _SHAPES[diff.shape]
@@ -57,13 +62,15 @@ def kind_of(diff: Difference, old: Entry, new: Entry) -> Verdict:
         return found
     if found := _arrangement(a.text, b.text):
         return found
+    if a.kind == "image" == b.kind and (found := _image(a, b)):
+        return found
     if a.kind == "thinking" or b.kind == "thinking":
         return Kind.HISTORY_REWRITE, Confidence.HIGH, _REASONING
     same_talk = old.talk == new.talk
     if found := _values(diff, old, new):
         return found
     in_history = diff.section is Section.MESSAGES and same_talk and _is_history(diff, old)
-    if in_history:
+    if in_history and not _is_rendered_anew(diff, old):
         return Kind.HISTORY_REWRITE, Confidence.HIGH, "an earlier turn was changed after it had been sent"
     return _by_place(diff, same_talk)
 
@@ -75,6 +82,54 @@ _SHAPES = {
     Shape.REPLACED: "earlier turns were replaced",
     Shape.SHORTER: "the end of the history is gone",
 }
+
+
+_GONE = re.compile(
+    r"\b(?:removed|omitted|elided|truncated|cleared|cut|trimmed|summary|summari[sz]ed)\b|…|\.\.\."
+)
+
+
+def _is_rendered_anew(diff: Difference, old: Entry) -> bool:
+    """Tell whether the opening message was made again with other values in its middle, not cut or replaced."""
+    a, b = diff.old_part, diff.new_part
+    parts = old.request.parts[: diff.part]
+    if a is None or b is None or any(part.role == "assistant" for part in parts):
+        return False
+    if len(b.text) < len(a.text) / 2 or _GONE.search(diff.new):
+        return False
+    kept = len(a.text) - len(diff.old)
+    return kept > len(a.text) / 2 or labelled(_label(diff)) is not None
+
+
+def _swapped(old: Entry, new: Entry, at: int) -> bool:
+    """Tell whether the parts of one turn, or neighbouring results of tools, only changed places."""
+    first = old.request.parts[at]
+    for size in range(2, 33):
+        was, now = (entry.request.parts[at : at + size] for entry in (old, new))
+        if len(was) < size or len(now) < size or was[-1].role != first.role:
+            return False
+        if sorted(part.digest for part in was) == sorted(part.digest for part in now):
+            return True
+    return False
+
+
+def _image(a: Part, b: Part) -> Verdict | None:
+    """Return a verdict for two pictures: another quality, or a link that is signed anew."""
+    left, right = _json(a.text), _json(b.text)
+    if not (isinstance(left, dict) and isinstance(right, dict)):
+        return None
+    was, now = (json.dumps(_without(value, "detail"), sort_keys=True) for value in (left, right))
+    if was == now:
+        return Kind.PARAMETER_CHANGE, Confidence.HIGH, "the same picture in another quality"
+    if re.sub(r"\?[^\"\s]*", "", was) == re.sub(r"\?[^\"\s]*", "", now):
+        return Kind.IDENTIFIER, Confidence.HIGH, "the same picture under a link that is signed anew"
+    return None
+
+
+def _without(value: Any, key: str) -> Any:
+    if isinstance(value, dict):
+        return {name: _without(item, key) for name, item in value.items() if name != key}
+    return value
 
 
 def _is_history(diff: Difference, old: Entry) -> bool:
@@ -134,6 +189,9 @@ def _meaning(text: str) -> str:
 def _sorted(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _sorted(item) for key, item in value.items()}
+    if isinstance(value, str) and value[:1] in ("{", "["):  # arguments of a call are JSON in JSON
+        inner = _json(value)
+        return value if inner is None else _sorted(inner)
     if isinstance(value, list):
         items = [_sorted(item) for item in value]
         plain = all(isinstance(item, str | int | float | bool) for item in items)
@@ -212,7 +270,8 @@ def _values(diff: Difference, old: Entry, new: Entry) -> Verdict | None:
     was, now, label = diff.old.strip(), diff.new.strip(), _label(diff)
     if not was or not now or max(len(was), len(now)) > 160:
         return None
-    if _is_time(was, now, label, old, new):
+    unit = _TIME_UNIT.match(diff.after)
+    if _is_time(was, now, label, old, new) or (unit and _INTEGER.search(was)):
         return Kind.CLOCK, Confidence.HIGH, "both texts are times"
     if _UUID.search(was) and _UUID.search(now):
         return _identity(label) or (Kind.IDENTIFIER, Confidence.HIGH, "both texts are UUIDs")
@@ -285,7 +344,7 @@ def _numbers(was: str, now: str, label: str) -> Verdict | None:
         return Kind.RANDOM, Confidence.MEDIUM, "both texts are fractions with many digits"
     if found := _identity(label):
         return found
-    if says(Kind.IDENTIFIER, label):
+    if says(Kind.IDENTIFIER, label) or is_numbered(label):
         return Kind.IDENTIFIER, Confidence.HIGH, f"a number after: {_last_words(label)}"
     if moved and all(0 < b - a <= 10 for a, b in moved):
         return Kind.COUNTER, Confidence.MEDIUM, "a number that grows by a small step"

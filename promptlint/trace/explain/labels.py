@@ -21,7 +21,18 @@ _WORDS: Mapping[Kind, tuple[str, ...]] = {
             "remaining",
             "left",
         ),
-        *("used", "budget", "progress", "page", "retry", "tick", "messages? so far", "calls? made"),
+        *(
+            "used",
+            "budget",
+            "progress",
+            "page",
+            "retry",
+            "tick",
+            "messages? so far",
+            "so far",
+            "spent",
+            "calls? made",
+        ),
     ),
     Kind.RANDOM: (
         r"random\w*",
@@ -33,6 +44,7 @@ _WORDS: Mapping[Kind, tuple[str, ...]] = {
         "dice",
         "lottery",
         "canary",
+        "lucky",
     ),
     Kind.ENVIRONMENT: (
         *(
@@ -62,7 +74,19 @@ _WORDS: Mapping[Kind, tuple[str, ...]] = {
     ),
     Kind.PER_USER: (
         *("users?", "user names?", "user ids?", "customers?", "accounts?", "tenants?", "members?", "e mail"),
-        *("patients?", "students?", "clients?", "speakers?", "locale", "time zone", "room", "plan"),
+        *(
+            "patients?",
+            "students?",
+            "clients?",
+            "speakers?",
+            "locale",
+            "language",
+            "country",
+            "city",
+            "time zone",
+            "room",
+            "plan",
+        ),
         *("organi[sz]ation", "company", "employee", "caller", "name"),
     ),
     Kind.IDENTIFIER: (
@@ -87,6 +111,19 @@ _WORDS: Mapping[Kind, tuple[str, ...]] = {
     ),
     Kind.REQUEST_INPUT: ("question", "query", "input", "task", "topic", "asked", "request"),
 }
+
+
+# Things that are told apart by a number behind them.
+_NUMBERED = re.compile(
+    r"(?<![a-z])(?:ticket|order|case|job|run|request|session|thread|trace|conversation|task|event|batch|issue)"
+    r"\s*(?:#|no\.?|nr\.?|number|:|=)?\s*#?$",
+    re.IGNORECASE,
+)
+
+
+def is_numbered(label: str) -> bool:
+    """Tell whether a label ends with a thing that bears a number: ``Ticket #``."""
+    return _NUMBERED.search(label) is not None
 
 
 def _pattern(words: tuple[str, ...]) -> re.Pattern[str]:

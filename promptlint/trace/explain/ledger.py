@@ -101,7 +101,7 @@ class Ledger:
         ):
             said = "sent before the answer to the writing request had begun"
             return Reading(0, tokens, Obstacle.NOT_YET_READABLE, said, gap)
-        changed = [name for name, _ in set(written.parameters) ^ set(_keys(entry.request))]
+        changed = [name for name, _ in set(written.parameters) ^ set(self._keys(entry.request))]
         if changed:
             kept = self._surviving(entry, sorted(set(changed)), depth)
             if kept < tokens:
@@ -127,7 +127,7 @@ class Ledger:
             part = request.parts[at]
             known = self._written.get(digest)
             lifetime = self.lifetime(part, request) if at in places else known.lifetime if known else None
-            fresh = Written(entry.borders[at + 1], request.time, readable, lifetime, _keys(request))
+            fresh = Written(entry.borders[at + 1], request.time, readable, lifetime, self._keys(request))
             if known is not None and at not in places:
                 fresh = Written(known.tokens, request.time, known.readable, known.lifetime, known.parameters)
             elif known is not None and known.parameters == fresh.parameters:
@@ -154,6 +154,13 @@ class Ledger:
             # "At most": in practice entries live some minutes, at most the documented hour or day.
             return seconds or profile.lifetime()
         return seconds
+
+    def _keys(self, request: Request) -> tuple[tuple[str, str], ...]:
+        """Return the parameters that may be part of the cache's key, pictures among them where they count."""
+        found = [(k, v) for k, v in request.parameters.items() if k not in _LIFETIMES]
+        if "images" in self.profile.survives and any(part.kind == "image" for part in request.parts):
+            found.append(("images", "yes"))
+        return tuple(sorted(found))
 
     def _deepest(self, entry: Entry) -> tuple[int, Written] | None:
         for depth in range(len(entry.chain) - 1, -1, -1):
@@ -223,7 +230,3 @@ _SURVIVES = {
 }
 _ALWAYS_KEYS = {"reasoning_effort", "chat_template_kwargs", "betas", "inference_geo"}
 _LIFETIMES = {"prompt_cache_retention", "prompt_cache_options"}
-
-
-def _keys(request: Request) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted((k, v) for k, v in request.parameters.items() if k not in _LIFETIMES))

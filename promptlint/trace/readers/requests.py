@@ -107,7 +107,7 @@ def build(value: Mapping[str, Any], name: str, line: int) -> Request | None:
         session=text(first(value, *_SESSIONS)) or text(first(body, "metadata.session_id", "conversation.id")),
         tenant=text(first(value, *_TENANTS)),
         salt=text(first(body, "cache_salt", "extra_key")),
-        replica=text(first(value, *_REPLICAS)) or text(first(response, "provider")),
+        replica=text(first(value, *_REPLICAS)) or text(first(response, "provider", "system_fingerprint")),
         routing=text(first(body, *_ROUTING)) or text(first(value, "headers.x-session-affinity", *_ROUTING)),
         parameters=parameters,
         usage=usage,
