@@ -19,104 +19,49 @@ PROMPT_WORDS = frozenset(
 # Words that may stand behind: `prompt_template`, `prompt_library`, but not `prompt_tokens`.
 _TRAILERS = frozenset(
     {
-        "template",
-        "templates",
-        "text",
-        "message",
-        "messages",
-        "prefix",
-        "suffix",
-        "library",
-        "lib",
-        "store",
-        "files",
-        "en",
+        "template", "templates", "text", "message", "messages", "prefix", "suffix", "library",
+        "lib", "store", "files",
     }
-)
+)  # fmt: skip
 _DOC_FOLDERS = frozenset(
     {
-        "docs",
-        "doc",
-        "documentation",
-        "website",
-        "blog",
-        "wiki",
-        "licenses",
-        "license",
-        "changelog",
-        "changelogs",
-        "issue_template",
-        "pull_request_template",
-        "references",
+        "docs", "doc", "documentation", "website", "blog", "wiki", "licenses", "license",
+        "changelog", "changelogs", "issue_template", "pull_request_template", "references",
     }
-)
+)  # fmt: skip
 _FOREIGN_FOLDERS = frozenset(
     {
-        "node_modules",
-        "site-packages",
-        "i18n",
-        "locales",
-        "locale",
-        "translations",
-        "vendor",
-        "workflows",
-        "recordings",
-        "cassettes",
+        "node_modules", "site-packages", "i18n", "locales", "locale", "translations", "vendor",
+        "workflows", "recordings", "cassettes",
     }
-)
+)  # fmt: skip
 _DATA_FOLDERS = frozenset(
     {
-        "data",
-        "dataset",
-        "datasets",
-        "snapshots",
-        "trajs",
-        "trajectories",
-        "sessions",
-        "results",
-        "logs",
-        "runs",
-        "output",
-        "outputs",
-        "chat_history",
-        "benchmark_results",
+        "data", "dataset", "datasets", "snapshots", "trajs", "trajectories", "sessions", "results",
+        "logs", "runs", "output", "outputs", "chat_history", "benchmark_results",
     }
-)
+)  # fmt: skip
 _DOC_STEMS = frozenset(
     {
-        "readme",
-        "changelog",
-        "changes",
-        "contributing",
-        "license",
-        "notice",
-        "security",
-        "code_of_conduct",
-        "authors",
-        "roadmap",
-        "governance",
-        "support",
-        "releases",
-        "requirements",
-        "constraints",
-        "pull_request_template",
-        "issue_template",
-        "robots",
-        "llms",
+        "readme", "changelog", "changes", "contributing", "license", "notice", "security",
+        "code_of_conduct", "authors", "roadmap", "governance", "support", "releases",
+        "requirements", "constraints", "pull_request_template", "issue_template", "robots", "llms",
     }
-)
+)  # fmt: skip
+_OTHER_SYSTEMS = frozenset({"design", "requirements", "systems", "file", "operating"})
 _ADDRESSED = re.compile(
     r"\b(?:you are|you're an?|you will be|your (?:task|job|goal|role|answer|response|output)|act as|"
     r"as an? (?:ai|assistant|expert)|as a helpful|respond (?:only|with|in|to)|answer (?:the|in|only|with|as)|"
     r"given (?:the|a|an|some)|do not (?:include|add|use|make|output|answer|mention|reveal|say)|"
     r"(?:return|output|reply|generate|produce|provide|write) (?:only|your|a|an|the|in|as)|"
     r"(?:summarize|translate|classify|extract|rewrite|evaluate|decide|determine|identify|analyze) (?:the|this|which|if|whether|all)|"
-    r"based on the (?:following|above|given|context)|step by step|below is|think step|use the (?:following|tools?))\b",
+    r"based on the (?:following|above|given|context)|step by step|below is|think step|use the (?:following|tools?)|"
+    r"du bist|deine aufgabe|eres un|tu tarea|tu es un|vous êtes|você é um)\b|[你您]是|你的任务|请根据|あなたは|당신은",
     re.IGNORECASE,
 )
 _SECOND_PERSON = re.compile(
     r"\byou are (?:an?|the|now|given|provided|responsible|acting|working|tasked)\b|\byou're an?\b|\byour task\b|"
-    r"\bact as an?\b|\byou will be (?:given|provided|shown|asked)\b",
+    r"\bact as an?\b|\byou will be (?:given|provided|shown|asked)\b|\bdu bist ein|\beres un|\btu es un|[你您]是一|あなたは|당신은",
     re.IGNORECASE,
 )
 _DOC_SIGNS = re.compile(
@@ -124,7 +69,9 @@ _DOC_SIGNS = re.compile(
     r"\b(?:pip|npm|poetry|uv|yarn) (?:install|add)\b|^#+ (?:Installation|Usage|Getting started|Quick ?start|Contributing|License)\b",
     re.IGNORECASE | re.MULTILINE,
 )
-_REFERENCE = re.compile(r"\s*(?:https?://|file://|\$\{|\./|\.\./|/)?[\w.\-/\\:@{}]+\s*")
+_REFERENCE = re.compile(r"\s*(?:https?://|file://|\$\{|\./|\.\./|/)?[\w.\-/\\:@{}]+\s*", re.ASCII)
+# Scripts that put no blanks between words.
+_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
 MAX_LOOKED_AT = 20_000
 
 
@@ -169,13 +116,7 @@ def is_data(path: str) -> bool:
 def names_system(path: str) -> bool:
     """Tell whether a file is called after the system prompt: ``system.md``, ``dialog_system.txt``."""
     stem = PurePosixPath(path).name.partition(".")[0]
-    return "system" in words(stem) and not words(stem) & {
-        "design",
-        "requirements",
-        "systems",
-        "file",
-        "operating",
-    }
+    return "system" in words(stem) and not words(stem) & _OTHER_SYSTEMS
 
 
 def is_addressed(text: str) -> bool:
@@ -195,17 +136,14 @@ def documentation_signs(text: str) -> int:
 
 def has_fields(text: str) -> bool:
     """Tell whether anything in a text is certain to be filled in later."""
-    if (
-        "{%" in text
-        or "{{" in text
-        or "{" in text
-        or "$" in text
-        or "<" in text
-        or "%" in text
-        or "[[" in text
-    ):
-        return fields.detect(text) is not None or ("{%" in text and "%}" in text)
-    return False
+    if not any(sign in text for sign in "{$<%["):
+        return False
+    return fields.detect(text) is not None or ("{%" in text and "%}" in text)
+
+
+def has_words(text: str) -> bool:
+    """Tell whether a text has more than one word."""
+    return " " in text or len(_UNSPACED.findall(text[:100])) > 5
 
 
 def is_reference(text: str) -> bool:

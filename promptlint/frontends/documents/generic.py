@@ -148,7 +148,7 @@ class _Finder:
     def is_prose(self, text: str, spoken: bool) -> bool:
         """Tell a prompt from a name, a path, a label for people, or a row of data."""
         stripped = text.strip()
-        if " " not in stripped or evidence.is_reference(stripped):
+        if not evidence.has_words(stripped) or evidence.is_reference(stripped):
             return False
         if evidence.has_fields(text):
             return not self.is_data or spoken

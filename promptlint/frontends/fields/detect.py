@@ -30,17 +30,17 @@ _INLINE = re.compile(r"`[^`\n]+`")
 _MATH = re.compile(
     r"\\begin\{(\w+\*?)\}.{0,1000}?\\end\{\1\}|\$\$.{1,1000}?\$\$|\\\[.{1,1000}?\\\]", re.DOTALL
 )
-_BRACED = re.compile(r"(?<![\w\\^_}\]$%#{])\{([^\W\d]\w*(?:\.[^\W\d]\w*|\[\w+\])*)(?:![rsa])?\}(?!\})")
+_BRACED = re.compile(r"(?<![A-Za-z0-9\\^_}\]$%#{])\{([^\W\d]\w*(?:\.[^\W\d]\w*|\[\w+\])*)(?:![rsa])?\}(?!\})")
 # `${{ secrets.TOKEN }}` is an expression of a CI workflow.
 _MUSTACHE = re.compile(
     r"(?<![\\{])(?!(?<=\$)\{\{\s{0,9}(?:secrets|github|env|inputs|matrix|steps|needs|vars|runner|parameters)\.)"
     r"\{\{\{?~?\s{0,9}(?:[#^/>&]\s{0,9})?[@$]?[^\W\d][\w.\-/]*(?:\s[^{}]{0,120})?~?\}\}"
 )
 _LATEX = re.compile(r"\\[A-Za-z]{1,20}\{\{\w{0,40}\}\}")
-_DOLLAR_BRACED = re.compile(r"(?<![\\$\w])\$\{([A-Za-z_]\w*)\}")
-_DOLLAR = re.compile(r"(?<![\\$\w(])\$([a-z][a-z0-9_]{2,})\b(?![$(=\\])")
-_PERCENT = re.compile(r"(?<!%)%\(([A-Za-z_]\w*)\)[sdrf]\b")
-_BARE_PERCENT = re.compile(r"(?<![\w%])%s(?![\w%])")
+_DOLLAR_BRACED = re.compile(r"(?<![\\$A-Za-z0-9_])\$\{([A-Za-z_]\w*)\}")
+_DOLLAR = re.compile(r"(?<![\\$A-Za-z0-9_(])\$([a-z][a-z0-9_]{2,})\b(?![$(=\\])")
+_PERCENT = re.compile(r"(?<!%)%\(([A-Za-z_]\w*)\)[sdrf](?![A-Za-z0-9_])")
+_BARE_PERCENT = re.compile(r"(?<![A-Za-z0-9_%])%s(?![A-Za-z0-9_%])")
 _BANG = re.compile(r"!<\s*[A-Z][A-Z0-9_ ]{1,40}>!")
 _ANGLE = re.compile(r"<<(?!SYS>>|INST>>|EOS>>|BOS>>) ?[A-Z][A-Z0-9_ ]{2,60}>>")
 _BRACKET = re.compile(r"\[\[ ?[A-Z][A-Z0-9]{0,60}_[A-Z0-9_]{0,60} ?\]\]")

@@ -408,6 +408,11 @@ def test_keys_of_generic_files() -> None:
     assert [(s.role, s.origin.name) for s in layout.segments if s.is_hole] == [("system", "now")]
 
 
+def test_scripts_without_blanks() -> None:
+    (layout,) = read("app.yaml", "system_prompt: 你是一个助手。今天是{date}。\nprompt: 名字\n")
+    assert [s.origin.name for s in layout.segments if s.is_hole] == ["date"]
+
+
 def test_system_and_user_texts_of_one_mapping_are_one_prompt() -> None:
     text = "judge_user_prompt: Judge {answer}\njudge_system_prompt: You are strict about {topic}.\nother_prompt: You are alone.\n"
     judge, other = read("x.yaml", text)
