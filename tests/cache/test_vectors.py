@@ -20,7 +20,7 @@ from promptlint.cache.pool import BlockPool
 from promptlint.cache.radix import RadixCache
 
 DATA = Path(__file__).parents[1] / "data"
-FILES = [DATA / "vllm_vectors.jsonl.gz", DATA / "sglang_vectors.jsonl.gz"]
+FILES = sorted(DATA.glob("*_vectors.jsonl.gz"))
 FILES += [Path(name) for name in os.environ.get("PROMPTLINT_VECTORS", "").split(":") if name]
 
 
@@ -48,12 +48,16 @@ def _replay_pool(trace: dict[str, Any]) -> None:
         if op["op"] == "start":
             extra = _extra(op)
             foreseen = pool.match(op["tokens"], extra)
-            request = pool.start(op["tokens"], extra)
+            request = pool.start(op["tokens"], extra, compute=op.get("compute"))
             got = None if request is None else request.hit
             assert got == op["hit"], f"op {number}"
             assert got is None or got == foreseen, f"op {number}"
             if request is not None:
                 live[op["id"]] = request
+        elif op["op"] == "extend":
+            assert pool.extend(live[op["id"]], op["tokens"], compute=op["compute"]) == op["fits"], (
+                f"op {number}"
+            )
         else:
             pool.finish(live.pop(op["id"]))
         assert pool.free_blocks == op["free"], f"op {number}"
