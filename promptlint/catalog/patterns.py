@@ -72,6 +72,7 @@ class DottedIndex(Generic[T]):
     """Patterns by last segment. A pattern added later wins over an equal one."""
 
     by_last: dict[str, list[Dotted[T]]] = field(default_factory=dict)
+    _found: dict[str, T | None] = field(default_factory=dict, repr=False)  # a program names few paths, often
 
     def add(self, pattern: str, value: T) -> None:
         """Add one pattern; `ValueError` if it cannot be read."""
@@ -80,14 +81,15 @@ class DottedIndex(Generic[T]):
         entries[:] = [old for old in entries if old.pattern != pattern]
         entries.append(entry)
         entries.sort(key=lambda e: e.weight, reverse=True)
+        self._found.clear()
 
     def find(self, path: str) -> T | None:
         """Return the value of the most exact pattern that matches a dotted path."""
-        entries = self.by_last.get(path.rpartition(".")[2])
-        if not entries:
-            return None
-        segments = tuple(path.split("."))
-        return next((entry.value for entry in entries if entry.fits(segments)), None)
+        if path not in self._found:
+            segments = tuple(path.split("."))
+            entries = self.by_last.get(segments[-1], ())
+            self._found[path] = next((entry.value for entry in entries if entry.fits(segments)), None)
+        return self._found[path]
 
     def suffixes(self) -> Mapping[str, tuple[T, ...]]:
         """Return every value by the last segment of its pattern, the most exact first."""

@@ -1,60 +1,92 @@
-"""Files that are not Python: independent of one another, so spread over processes when there are many."""
+"""Spreading files over processes, when there are enough of them to pay for the start."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from promptlint.config import Config
 from promptlint.discover import Target
-from promptlint.engine.judge import Judge
-from promptlint.engine.units import Result, check_file
-from promptlint.engine.world import World
+from promptlint.engine.units import Result
+from promptlint.errors import PromptlintError
+from promptlint.report import FileError
 
-_WORTH_IT = 200  # files for each further process; starting one costs as much as reading about that many
-_CHUNK = 16
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.process import BaseProcess
 
-Listing = Callable[[], tuple[str, ...]]
-_worker: Callable[[Target], Result] | None = None
-
-
-def processes(files: int, jobs: int) -> int:
-    """Return how many processes to use; ``jobs`` is 0 for a choice by size and cores."""
-    if jobs:
-        return min(jobs, max(1, files // 2))
-    return max(1, min(os.cpu_count() or 1, files // _WORTH_IT))
+Work = Callable[..., Iterator[tuple[Target, Result]]]
+"""A function of a module: called with the targets of one process, then with what all have in common."""
 
 
-def check_files(
-    targets: Sequence[Target], world: World, judge: Judge, listing: Listing, config: Config, spread: bool
+def shares(targets: Sequence[Target], jobs: int, worth: int) -> list[Sequence[Target]]:
+    """Deal targets out to processes.
+
+    ``jobs`` is 0 for a choice by size and cores; ``worth`` is how many targets pay for one more process.
+    """
+    most = jobs or min(_cores(), len(targets) // worth)
+    count = max(1, min(most, len(targets) // 2))
+    return [targets[start::count] for start in range(count)]
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def spread(
+    work: Work, parts: Sequence[Sequence[Target]], common: tuple[Any, ...]
 ) -> Iterator[tuple[Target, Result]]:
-    """Check each file; the results come in the order of the targets."""
-    count = processes(len(targets), config.jobs) if spread else 1
-    comment = config.jinja.comment
-    if count == 1:
-        for target in targets:
-            yield target, check_file(target, world, judge, listing, comment)
-        return
-    from concurrent.futures import ProcessPoolExecutor  # 15 ms
+    """Yield what ``work`` yields for each part, each in a process of its own, as it comes.
 
-    with ProcessPoolExecutor(count, initializer=_start, initargs=(config, world.cwd, listing())) as pool:
-        yield from zip(targets, pool.map(_check, targets, chunksize=_CHUNK), strict=True)
+    A process that dies takes nobody with it: its unfinished files get an error each.
+
+    Raises:
+        PromptlintError: one of the processes raised it.
+    """
+    import multiprocessing  # 15 ms
+    from multiprocessing.connection import wait
+
+    running: dict[Any, tuple[BaseProcess, dict[str, Target]]] = {}
+    try:
+        for part in parts:
+            ours, theirs = multiprocessing.Pipe(duplex=False)
+            process = multiprocessing.Process(target=_serve, args=(theirs, work, part, common), daemon=True)
+            process.start()
+            theirs.close()
+            running[ours] = process, {target.path: target for target in part}
+        while running:
+            for connection in wait(list(running)):
+                process, waiting = running[connection]
+                try:
+                    said = connection.recv()  # type: ignore[union-attr]
+                except EOFError:
+                    del running[connection]
+                    process.join()
+                    yield from _lost(process, waiting)
+                    continue
+                if isinstance(said, PromptlintError):
+                    raise said
+                waiting.pop(said[0].path, None)
+                yield said
+    finally:
+        for process, _ in running.values():
+            process.terminate()
 
 
-def _start(config: Config, cwd: Path, listing: tuple[str, ...]) -> None:
-    """Make what a process needs, once."""
-    global _worker
-    _worker = partial(
-        check_file,
-        world=World(config, cwd),
-        judge=Judge(config),
-        listing=lambda: listing,
-        comment=config.jinja.comment,
-    )
+def _serve(connection: Connection, work: Work, part: Sequence[Target], common: tuple[Any, ...]) -> None:
+    try:
+        for item in work(part, *common):
+            connection.send(item)
+    except PromptlintError as error:
+        connection.send(error)
+    finally:
+        connection.close()
 
 
-def _check(target: Target) -> Result:
-    assert _worker is not None
-    return _worker(target)
+def _lost(process: BaseProcess, waiting: dict[str, Target]) -> Iterator[tuple[Target, Result]]:
+    why = f"a process ended with {process.exitcode}"
+    for path, target in waiting.items():
+        error = FileError(path, f"not finished: {why}", "try --jobs 1", internal=True, named=target.named)
+        yield target, Result(path, error=error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from promptlint.config import Config
 from promptlint.discover import Target
@@ -13,28 +14,31 @@ from promptlint.engine.world import World
 from promptlint.errors import InputError, PromptlintError
 from promptlint.suppress import parse
 
+WORTH = 60  # files that pay for one more process
+
 
 def check_python(
     targets: Sequence[Target],
-    known: Sequence[str],
-    world: World,
-    judge: Judge,
-    listing: tuple[str, ...],
     config: Config,
+    cwd: Path,
+    listing: tuple[str, ...],
+    world: World | None = None,
+    judge: Judge | None = None,
 ) -> Iterator[tuple[Target, Result]]:
-    """Check Python files; ``known`` are the paths whose results are at hand.
+    """Check Python files.
 
-    All Python files of the listing are linked; results are given for ``targets`` only.
+    All Python files of the listing are linked; results are given for ``targets`` only. A process of
+    its own makes its own ``world`` and ``judge``.
     """
     from promptlint.frontends import python
 
+    world = world or World(config, cwd)
+    judge = judge or Judge(config)
     wanted = {target.path: target for target in targets}
     files = [path for path in dict.fromkeys([*wanted, *listing]) if path.endswith(".py")]
-    skip = frozenset(known) | (frozenset(files) - wanted.keys())
+    skip = frozenset(files) - wanted.keys()
     try:
-        units = python.analyze(
-            files, world.context(listing), judge.catalog, root=world.cwd, skip=skip, jobs=config.jobs or 1
-        )
+        units = python.analyze(files, world.context(listing), judge.catalog, root=cwd, skip=skip)
         for unit in units:
             target = wanted.pop(unit.path, None)
             if target is None:
@@ -53,9 +57,12 @@ def check_python(
     except PromptlintError:
         raise
     except Exception as error:
-        # The whole program failed: say so once, and name the file at which it was.
+        # The linking itself failed, so that no file of it is done: one line for all of them.
+        first, others = next(iter(wanted)), len(wanted) - 1
+        shown = f"{first} and {others} more Python files" if others else first
+        fault = failure(shown, error, named=False)
         for target in wanted.values():
-            yield target, Result(target.path, error=failure(target.path, error, named=target.named))
+            yield target, Result(target.path, error=fault)
         return
     for target in wanted.values():  # nothing in them: no prompt begins there
         yield target, _result(target, world)

@@ -15,11 +15,13 @@ from promptlint.engine.judge import Judge
 from promptlint.engine.kept import Kept
 from promptlint.engine.key import run_key
 from promptlint.engine.merge import merge
-from promptlint.engine.parallel import check_files
+from promptlint.engine.parallel import shares, spread
+from promptlint.engine.python import WORTH as WORTH_PYTHON
 from promptlint.engine.python import check_python
 from promptlint.engine.select import Selection
 from promptlint.engine.store import Store
-from promptlint.engine.units import Result
+from promptlint.engine.units import WORTH as WORTH_TEXTS
+from promptlint.engine.units import Result, check_file, check_texts
 from promptlint.engine.world import World
 from promptlint.errors import NothingToCheckError
 from promptlint.findings import Finding, Status
@@ -100,7 +102,7 @@ class _Run:
         """Run all steps."""
         selection = Selection(self._config, self._rules())
         results = self._results()
-        errors = [r.error for r in results if r.error is not None]
+        errors = list(dict.fromkeys(r.error for r in results if r.error is not None))
         errors += [FileError(path, f"cannot be listed: {why}") for path, why in self._found.unreadable]
         files = sum(r.read and r.error is None for r in results)
         if not files and not errors:
@@ -151,27 +153,30 @@ class _Run:
             else:
                 results.append(kept)
         total = len(self._found.targets)
-        for target, result in self._fresh(left, [r.path for r in results]):
+        for target, result in self._fresh(left):
             results.append(result)
             self._kept.keep(result, _slot(target))
             self._progress(len(results), total)
         self._store.save()
         return results
 
-    def _fresh(self, left: Sequence[Target], known: Sequence[str]) -> Iterable[tuple[Target, Result]]:
+    def _fresh(self, left: Sequence[Target]) -> Iterable[tuple[Target, Result]]:
         texts = [t for t in left if t.type is not FileType.PYTHON]
-        if texts:
-            yield from check_files(
-                texts,
-                self._world,
-                self._judge,
-                lambda: self._listing,
-                self._config,
-                self._request.stdin is None,
-            )
         python = [t for t in left if t.type is FileType.PYTHON]
-        if python:
-            yield from check_python(python, known, self._world, self._judge, self._listing, self._config)
+        config, cwd = self._config, self._request.cwd
+        parts = shares(texts, config.jobs, WORTH_TEXTS)
+        if len(parts) > 1:
+            yield from spread(check_texts, parts, (config, cwd, self._listing))
+        else:
+            for target in texts:
+                yield target, check_file(target, self._world, self._judge, lambda: self._listing, config)
+        if not python:
+            return
+        parts = shares(python, config.jobs, WORTH_PYTHON)
+        if len(parts) > 1:
+            yield from spread(check_python, parts, (config, cwd, self._listing))
+        else:
+            yield from check_python(python, config, cwd, self._listing, self._world, self._judge)
 
     def _suppress(
         self, findings: list[Finding], results: Iterable[Result], selection: Selection

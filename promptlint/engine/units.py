@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from promptlint.config import Config
 from promptlint.discover import FileType, Target
 from promptlint.engine.judge import Judge
 from promptlint.engine.world import World
@@ -15,6 +17,8 @@ from promptlint.layout import Layout, OriginKind
 from promptlint.report import FileError
 from promptlint.source import SourceFile
 from promptlint.suppress import Suppression, parse
+
+WORTH = 200  # files that pay for one more process
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,7 @@ def check_file(
     world: World,
     judge: Judge,
     listing: Callable[[], tuple[str, ...]],
-    comment: tuple[str, str],
+    config: Config,
 ) -> Result:
     """Check one file that is not Python.
 
@@ -113,11 +117,20 @@ def check_file(
     return Result(
         path,
         findings,
-        tuple(parse(source, comment)) if layouts is not None else (),
+        tuple(parse(source, config.jinja.comment)) if layouts is not None else (),
         tuple(sorted({path, *seen})),
         listed,
         read=layouts is not None,
     )
+
+
+def check_texts(
+    targets: Sequence[Target], config: Config, cwd: Path, listing: tuple[str, ...]
+) -> Iterator[tuple[Target, Result]]:
+    """Check files that are not Python, in a process of its own."""
+    world, judge = World(config, cwd), Judge(config)
+    for target in targets:
+        yield target, check_file(target, world, judge, lambda: listing, config)
 
 
 def _looks_elsewhere(layout: Layout) -> bool:

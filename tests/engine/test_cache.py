@@ -118,6 +118,22 @@ def test_processes_find_the_same(tree: Tree, toy_rules: None) -> None:
     assert len(one.active) == 26
 
 
+def test_a_process_that_dies_is_said(tree: Tree, toy_rules: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = units.layouts_of
+
+    def dying(source: SourceFile, *args: object, **kwargs: object) -> object:
+        if source.path == "3.j2":
+            os._exit(9)
+        return inner(source, *args, **kwargs)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(units, "layouts_of", dying)
+    report = run(tree({f"{n}.j2": BAD for n in range(10)}), jobs=2)
+    assert report.exit_code == 4
+    assert len(report.active) == 10 - len(report.errors)
+    assert {e.path for e in report.errors} == {"3.j2", "5.j2", "7.j2", "9.j2"}  # what its process had left
+    assert report.errors[0].message == "not finished: a process ended with 9"
+
+
 def test_a_damaged_cache_is_said_and_replaced(tree: Tree, reads: list[str]) -> None:
     root = tree({"a.j2": BAD})
     run(root)
