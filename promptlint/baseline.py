@@ -6,31 +6,15 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 from pathlib import Path
 
 from promptlint.errors import InputError, UsageError
 from promptlint.findings import Finding, Status
+from promptlint.report import fingerprint
 from promptlint.source import SourceFile
 
 _VERSION = 1
 Load = Callable[[str], SourceFile | None]
-
-
-def fingerprint(finding: Finding, source: SourceFile | None) -> str:
-    """Return a hash of rule, prompt and the text of the finding's lines, blanks aside.
-
-    It holds while lines move and files are renamed, and changes with the text itself.
-    """
-    text = ""
-    if source is not None:
-        span = finding.primary.span
-        first, last = source.position(span.start)[0], source.position(max(span.start, span.end - 1))[0]
-        text = " ".join(" ".join(source.line_text(n) for n in range(first, last + 1)).split())
-    prompt = finding.prompt.rpartition("/")[2]
-    return blake2b(
-        f"{finding.code}\0{prompt}\0{text}".encode(errors="surrogatepass"), digest_size=10
-    ).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from hashlib import blake2b
 
 from promptlint.findings import Finding, Severity, Status
 from promptlint.source import SourceFile
@@ -34,7 +35,6 @@ class Report:
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
     root: str = ""
-    rules: dict[str, str] = field(default_factory=dict)  # code to summary, of the rules in force
 
     @property
     def active(self) -> tuple[Finding, ...]:
@@ -57,3 +57,19 @@ class Report:
         if any(e.named for e in self.errors):
             return 2
         return 1 if self.active else 0
+
+
+def fingerprint(finding: Finding, source: SourceFile | None) -> str:
+    """Return a hash of rule, prompt and the text of the finding's lines, blanks aside.
+
+    It holds while lines move and files are renamed, and changes with the text itself.
+    """
+    text = ""
+    if source is not None:
+        span = finding.primary.span
+        first, last = source.position(span.start)[0], source.position(max(span.start, span.end - 1))[0]
+        text = " ".join(" ".join(source.line_text(n) for n in range(first, last + 1)).split())
+    prompt = finding.prompt.rpartition("/")[2]
+    return blake2b(
+        f"{finding.code}\0{prompt}\0{text}".encode(errors="surrogatepass"), digest_size=10
+    ).hexdigest()

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptlint.baseline import Baseline, fingerprint, update
+from promptlint.baseline import Baseline, update
 from promptlint.errors import InputError, UsageError
 from promptlint.findings import Finding, Status
+from promptlint.report import fingerprint
 from promptlint.source import SourceFile
 
 Make = Callable[..., Finding]

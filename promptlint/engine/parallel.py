@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from promptlint.discover import Target
 from promptlint.engine.units import Result
@@ -48,7 +48,7 @@ def spread(
     import multiprocessing  # 15 ms
     from multiprocessing.connection import wait
 
-    running: dict[Any, tuple[BaseProcess, dict[str, Target]]] = {}
+    running: dict[Connection, tuple[BaseProcess, dict[str, Target]]] = {}
     try:
         for part in parts:
             ours, theirs = multiprocessing.Pipe(duplex=False)
@@ -57,22 +57,23 @@ def spread(
             theirs.close()
             running[ours] = process, {target.path: target for target in part}
         while running:
-            for connection in wait(list(running)):
-                process, waiting = running[connection]
+            for ready in wait(list(running)):
+                connection = cast("Connection", ready)
+                started, waiting = running[connection]
                 try:
-                    said = connection.recv()  # type: ignore[union-attr]
+                    said = connection.recv()
                 except EOFError:
                     del running[connection]
-                    process.join()
-                    yield from _lost(process, waiting)
+                    started.join()
+                    yield from _lost(started, waiting)
                     continue
                 if isinstance(said, PromptlintError):
                     raise said
                 waiting.pop(said[0].path, None)
                 yield said
     finally:
-        for process, _ in running.values():
-            process.terminate()
+        for started, _ in running.values():
+            started.terminate()
 
 
 def _serve(connection: Connection, work: Work, part: Sequence[Target], common: tuple[Any, ...]) -> None:

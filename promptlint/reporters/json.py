@@ -6,9 +6,8 @@ import json
 from typing import Any
 
 import promptlint
-from promptlint.baseline import fingerprint
 from promptlint.findings import Finding, Severity, Status
-from promptlint.report import Report
+from promptlint.report import Report, fingerprint
 from promptlint.reporters.mask import mask
 from promptlint.reporters.options import Options
 from promptlint.reporters.spots import spot
