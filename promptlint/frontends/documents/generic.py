@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from promptlint.frontends.base import Context
 from promptlint.frontends.documents import (
     crewai,
     evidence,
+    keys,
     langchain,
     messages,
     requests,
@@ -21,37 +21,6 @@ from promptlint.frontends.documents.nodes import DictNode, Entry, ListNode, Node
 from promptlint.frontends.mapped import MappedText
 from promptlint.layout import Confidence, Layout
 
-# Keys whose text is about a prompt, not part of one.
-_ABOUT = frozenset(
-    {
-        "name", "title", "description", "desc", "summary", "id", "_id", "uid", "task", "type", "_type", "label",
-        "version", "author", "authors", "format", "model", "models", "engine", "tags", "license", "output_parser",
-        "mode", "stop", "category", "url", "link", "source", "path", "file", "comment", "note", "notes", "docs",
-        "placeholder", "icon", "provider", "component_type", "schema", "example", "examples", "default", "expected",
-        "output", "answer", "reference", "created", "created_at", "updated_at", "sample", "command", "cmd", "run",
-        "script", "args", "env",
-    }
-)  # fmt: skip
-# What a model gave back, and what stands beside a prompt where it was recorded.
-_ANSWERS = frozenset(
-    {
-        "output", "outputs", "response", "responses", "answer", "answers", "completion", "completions", "choices",
-        "usage", "expected", "label", "target", "chosen", "rejected", "instances", "reward", "score",
-    }
-)  # fmt: skip
-_ROLE_WORDS = {
-    "system": "system",
-    "instructions": "system",
-    "instruction": "system",
-    "persona": "system",
-    "preamble": "system",
-    "developer": "developer",
-    "user": "user",
-    "human": "user",
-    "assistant": "assistant",
-}
-_SPOKEN_ALONE = frozenset({"system", "user", "human", "assistant"})
-_FILLERS = frozenset({"prompt", "prompts", "message", "template", "text", "content", "base", "default"})
 _MAX_ROWS = 30
 _MAX_RECORDED = 12
 _LONG = 120
@@ -88,16 +57,14 @@ class _Finder:
         if len(node.items) > _MAX_ROWS and not self.is_named:
             return  # rows of a data set
         for index, item in enumerate(node.items):
-            label = _label(item) or str(index)
+            label = keys.label_of(item) or str(index)
             if isinstance(item, MappedText):
                 self.take_text(item, (*trail, label), "", inside)
-            else:
+            elif not (isinstance(item, DictNode) and keys.is_row(item)):
                 self.visit(item, (*trail, label), inside)
 
     def visit_mapping(self, node: DictNode, trail: tuple[str, ...], inside: bool) -> None:
         name = ".".join(trail)
-        if _is_row(node):
-            return
         if crewai.matches(node):
             self.layouts.append(crewai.read(node, name, self.context))
         elif semantic_kernel.matches(node):
@@ -106,7 +73,7 @@ class _Finder:
             self.layouts += langchain.read(node, name, self.context)
         elif (body := requests.find(node)) is not None:
             self.take_request(body, name)
-        elif _is_schema(node):
+        elif keys.is_schema(node):
             return
         else:
             outer, self.model = self.model, node.text("model", "model_name") or self.model
@@ -115,25 +82,26 @@ class _Finder:
 
     def visit_entries(self, node: DictNode, trail: tuple[str, ...], inside: bool) -> None:
         paired: set[str] = set()
-        for group in _conversations(node):
+        for group in keys.conversations(node):
             self.take_pair(group, trail)
             paired.update(entry.name for entry in group)
         for entry in node.distinct():
-            if entry.name in paired:
+            if entry.name in paired or keys.is_answer(entry.name, entry.value):
                 continue
-            if entry.name.lower() in _ANSWERS:
-                continue
-            spoken = evidence.is_prompt_name(entry.name) or _is_system_message(entry.name)
+            spoken = keys.is_spoken(entry.name)
             if isinstance(entry.value, MappedText):
                 self.take_text(entry.value, (*trail, entry.name), entry.name, inside, spoken)
             else:
-                self.visit(entry.value, (*trail, entry.name), inside or (spoken and not _is_interface(entry)))
+                self.visit(
+                    entry.value, (*trail, entry.name), inside or (spoken and not keys.is_interface(entry))
+                )
 
     def take_text(
         self, text: MappedText, trail: tuple[str, ...], key: str, inside: bool, spoken: bool = False
     ) -> None:
         """Make a layout of a value if its key, or the place where it stands, and its words agree."""
-        if not (spoken or (inside and not _is_about(key, text.text))) or not self.is_prose(text.text, spoken):
+        sure = spoken or (not inside and keys.is_vague(key, text.text))
+        if not (sure or (inside and not keys.is_about(key, text.text))) or not self.is_prose(text.text, sure):
             return
         draft = self.draft(".".join(trail), text)
         draft.confidence = Confidence.HIGH if spoken or self.is_named else Confidence.MEDIUM
@@ -142,21 +110,21 @@ class _Finder:
         elif roles.has_roles(text.text):
             draft.add(roles.split(draft.take(read_content(text, self.context)), text))
         else:
-            draft.message(role_of_key(key), text)
+            draft.message(keys.role_of_key(key), text)
         self.layouts.append(draft.layout())
 
-    def is_prose(self, text: str, spoken: bool) -> bool:
-        """Tell a prompt from a name, a path, a label for people, or a row of data."""
+    def is_prose(self, text: str, sure: bool) -> bool:
+        """Tell a prompt from a name, a path, a label for people, or a row of data; ``sure`` asks for less."""
         stripped = text.strip()
         if not evidence.has_words(stripped) or evidence.is_reference(stripped):
             return False
         if evidence.has_fields(text):
-            return not self.is_data or spoken
+            return not self.is_data or sure
         if self.is_data:
             return False
         if evidence.is_addressed(text):
-            return spoken or len(stripped) > _LONG // 2
-        return len(stripped) > _LONG and (spoken or "\n" in stripped)
+            return sure or len(stripped) > _LONG // 2
+        return len(stripped) > _LONG and (sure or "\n" in stripped)
 
     def take_messages(self, node: ListNode, trail: tuple[str, ...]) -> None:
         """Make a layout of a message list, unless it is a conversation that was recorded."""
@@ -183,76 +151,12 @@ class _Finder:
         texts = [entry.value for entry in group if isinstance(entry.value, MappedText)]
         if not any(self.is_prose(text.text, True) for text in texts):
             return
-        draft = self.draft(".".join((*trail, _stem(group[0].name))).strip("."), texts[0])
+        draft = self.draft(".".join((*trail, keys.stem_of(group[0].name))).strip("."), texts[0])
         for entry, text in zip(group, texts, strict=True):
-            draft.message(role_of_key(entry.name), text)
+            draft.message(keys.role_of_key(entry.name), text)
         self.layouts.append(draft.layout())
 
     def draft(self, name: str, node: Node) -> Draft:
         draft = Draft(name or self.path.rpartition("/")[2].partition(".")[0], place_of(node), self.context)
         draft.model, draft.provider = self.model, requests.provider_of_model(self.model)
         return draft
-
-
-def _is_about(key: str, text: str) -> bool:
-    """Tell whether a key only describes its prompt; a text of several lines with fields does not."""
-    return key.lower() in _ABOUT and not ("\n" in text.strip() and evidence.has_fields(text))
-
-
-def _is_row(node: DictNode) -> bool:
-    """Tell whether a mapping is a row of a data set or a recorded call: what was asked, with the answer."""
-    names = {name.lower() for name in node.names()}
-    return bool(names & _ANSWERS) and any(
-        evidence.is_prompt_name(name) or name in ("messages", "input", "inputs", "question") for name in names
-    )
-
-
-def role_of_key(key: str) -> str:
-    """Return the role that a key's words give its text, "" if they give none."""
-    found = evidence.words(key)
-    return next((role for word, role in _ROLE_WORDS.items() if word in found), "")
-
-
-def _is_system_message(key: str) -> bool:
-    found = evidence.words(key)
-    return "system" in found and bool(found & {"message", "template", "text", "content"})
-
-
-def _is_interface(entry: Entry) -> bool:
-    """Tell whether a collection under a prompt key describes an API, so that its texts are no prompts."""
-    return isinstance(entry.value, DictNode) and _is_schema(entry.value)
-
-
-def _is_schema(node: DictNode) -> bool:
-    """Tell whether a mapping is a JSON schema."""
-    return ("$schema" in node and "properties" in node) or (
-        node.text("type") == "object" and isinstance(node.get("properties"), DictNode)
-    )
-
-
-def _label(item: Node) -> str:
-    return item.text("name", "id", "task", "label", "title") if isinstance(item, DictNode) else ""
-
-
-def _stem(key: str) -> str:
-    """Return a key without the words that only tell its role: ``judge`` of ``judge_system_prompt``."""
-    return "_".join(
-        word
-        for word in key.lower().replace("-", "_").split("_")
-        if word not in _FILLERS and word not in _ROLE_WORDS
-    )
-
-
-def _conversations(node: DictNode) -> Iterator[list[Entry]]:
-    """Yield the groups of sibling texts that make one conversation: a system text and a user text."""
-    groups: dict[str, list[Entry]] = {}
-    for entry in node.distinct():
-        role = role_of_key(entry.name)
-        spoken = evidence.words(entry.name) & (evidence.PROMPT_WORDS | {"message", "template"})
-        if isinstance(entry.value, MappedText) and role and (spoken or entry.name.lower() in _SPOKEN_ALONE):
-            groups.setdefault(_stem(entry.name), []).append(entry)
-    for group in groups.values():
-        found = [role_of_key(entry.name) for entry in group]
-        if "system" in found and "user" in found and len(found) == len(set(found)):
-            order = {"system": 0, "developer": 0}
-            yield sorted(group, key=lambda entry: order.get(role_of_key(entry.name), 1))

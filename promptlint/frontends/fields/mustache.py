@@ -81,6 +81,8 @@ def _parse(match: re.Match[str]) -> _Tag | None:
     left, right = body.startswith(("~", "- ")), body.endswith(("~", " -"))
     body = body.strip("~").removeprefix("- ").removesuffix(" -").strip()
     sigil = ""
+    if len(body) > 2 and body[0] == body[-1] == "#":  # Dify: {{#node.variable#}}
+        return _Tag(start, end, "", body, left, right)
     if match[1] is None and body[:1] in ("#", "^", "/", "!", "=", ">", "&"):
         sigil, body = body[0], body[1:].strip()
     if sigil in ("!", "="):
@@ -154,7 +156,7 @@ class _Reader:
 
     def take(self, tag: _Tag) -> None:
         """Apply one tag."""
-        words = _WORD.findall(tag.body)
+        words = _WORD.findall(tag.body.strip("#"))
         is_go_block = tag.sigil == "" and len(words) > 1 and words[0] in _GO_BLOCKS
         if tag.sigil == "#" or (tag.sigil == "^" and words) or is_go_block:
             self._open(tag, words)
@@ -208,7 +210,7 @@ class _Reader:
             return Origin(OriginKind.VARIABLE, expression, expression)  # words, not a helper with arguments
         if name := _first_name(words[1:]):
             return Origin(OriginKind.VARIABLE, expression, self._of_loop(name))
-        return Origin(OriginKind.CALL, expression, words[0])
+        return Origin(OriginKind.CALL, expression, _bare(words[0]))
 
     def _of_loop(self, name: str) -> str:
         """Name the collection where the text says only ``this``."""

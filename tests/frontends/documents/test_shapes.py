@@ -408,6 +408,40 @@ def test_keys_of_generic_files() -> None:
     assert [(s.role, s.origin.name) for s in layout.segments if s.is_hole] == [("system", "now")]
 
 
+def test_vague_keys_need_a_text_that_gives_a_role() -> None:
+    text = dedent(
+        """\
+        components:
+          builder:
+            type: PromptBuilder
+            init_parameters:
+              template: |
+                You are a {{ kind }} helper.
+          mail: {template: "Dear {{ name }}, thanks"}
+        system: You are a brief helper.
+        """
+    )
+    assert [layout.name for layout in read("pipeline.yaml", text)] == [
+        "components.builder.init_parameters.template",
+        "system",
+    ]
+
+
+def test_prompts_may_be_called_after_what_they_ask_for() -> None:
+    text = "answer: |\n  Answer {question}.\nquestion: |\n  Ask about {topic}.\noutput: 12 tokens of text\n"
+    assert [layout.name for layout in read("prompts.yaml", text)] == ["answer", "question"]
+
+
+def test_dify_and_n8n_variables() -> None:
+    dify = "prompt_template:\n- {role: system, text: 'Facts: {{#context#}} {{#171.text#}}'}\n"
+    (layout,) = read("app.yml", dify)
+    assert [s.origin.name for s in layout.segments if s.is_hole] == ["context", "171.text"]
+    assert not any(s.guards for s in layout.segments)
+    n8n = '{"parameters": {"options": {"systemMessage": "=You are kind. Now: {{ $now.toISO() }} {{ $json.query }}"}}}'
+    (layout,) = read("flow.json", n8n)
+    assert [s.origin.name for s in layout.segments if s.is_hole] == ["now.toISO", "json.query"]
+
+
 def test_scripts_without_blanks() -> None:
     (layout,) = read("app.yaml", "system_prompt: 你是一个助手。今天是{date}。\nprompt: 名字\n")
     assert [s.origin.name for s in layout.segments if s.is_hole] == ["date"]
