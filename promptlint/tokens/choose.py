@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from promptlint.errors import UsageError
-from promptlint.tokens.bpe import BytePairTokenizer
 from promptlint.tokens.cached import CachedCounter
 from promptlint.tokens.estimate import CharacterEstimator, FamilyEstimator
 from promptlint.tokens.models import choose, encodings
 from promptlint.tokens.store import CountStore
 from promptlint.tokens.vocabulary import has_splintr, is_here, load_splintr, load_tiktoken
+
+if TYPE_CHECKING:
+    from promptlint.tokens.bpe import BytePairTokenizer
 
 DEFAULT_ENCODING = "o200k_base"
 
@@ -76,6 +79,8 @@ def load_encoding(name: str) -> BytePairTokenizer:
     Raises:
         UsageError: unknown name, or its vocabulary is not on this machine.
     """
+    from promptlint.tokens.bpe import BytePairTokenizer
+
     return BytePairTokenizer(name, *(load_splintr(name) or load_tiktoken(name)))
 
 
@@ -85,6 +90,8 @@ def _load_family(name: str) -> BytePairTokenizer:
     Raises:
         UsageError: that package does not give the ids that are known for it.
     """
+    from promptlint.tokens.bpe import BytePairTokenizer
+
     functions = load_splintr(name)
     if functions is None:
         raise UsageError(

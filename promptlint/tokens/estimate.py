@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from promptlint.tokens.base import Counter, Run
-from promptlint.tokens.borders import word_borders
+from promptlint.tokens.borders import borders
 
 _PIECES = re.compile(
     r"(?P<word>[A-Za-z]+)|(?P<digits>[0-9]+)|(?P<newline>\s*\n\s*)|(?P<blanks>[ \t]{2,})"
@@ -27,10 +27,10 @@ class CharacterEstimator:
     exact = False
 
     def run(self, parts: Sequence[str]) -> Run:
-        """Estimate each part on its own; stable is what lies before the last word."""
+        """Estimate each part on its own; stable is what lies before the last settled border."""
         sizes = [_tokens(part) for part in parts]
         text = parts[-1] if parts else ""
-        at = next(word_borders(text), 0)
+        at = next(borders(text), 0)
         ends = tuple(round(size) for size in accumulate(sizes))
         before = sum(sizes[:-1]) if at else sum(sizes[:-1]) - 1
         return Run(ends, min(max(0, int(before + _tokens(text[:at]))), ends[-1] if ends else 0))

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import binascii
-import gzip
 import os
-import tempfile
 from collections.abc import Callable
 from functools import cache
-from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -34,7 +30,10 @@ def _places(row: EncodingRow) -> list[Path]:
     for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
         if os.environ.get(variable):
             places.append(Path(os.environ[variable]) / row.cache)
-    places.append(Path(tempfile.gettempdir()) / "data-gym-cache" / row.cache)
+    for variable in ("TMPDIR", "TEMP", "TMP"):
+        if os.environ.get(variable):
+            places.append(Path(os.environ[variable]) / "data-gym-cache" / row.cache)
+    places.append(Path("/tmp/data-gym-cache") / row.cache)
     return places
 
 
@@ -44,6 +43,9 @@ def _read(row: EncodingRow) -> bytes:
     Raises:
         UsageError: no file, or only damaged ones.
     """
+    import gzip
+    from hashlib import sha256
+
     damaged = []
     for path in _places(row):
         try:
@@ -73,12 +75,14 @@ def load_tiktoken(name: str) -> tuple[Encode, TokenBytes]:
     row = encodings().get(name)
     if row is None:
         raise UsageError(f"unknown encoding {name!r}", f"known: {', '.join(sorted(encodings()))}")
-    lines = _read(row).splitlines()
-    ranks = {binascii.a2b_base64(line.split(b" ", 1)[0]): rank for rank, line in enumerate(lines)}
-    if len(ranks) != len(lines) or not lines[-1].endswith(b" %d" % (len(lines) - 1)):
-        ranks = {binascii.a2b_base64(token): int(rank) for token, rank in map(bytes.split, lines)}
+    from binascii import a2b_base64
+
     import tiktoken
 
+    lines = _read(row).splitlines()
+    ranks = {a2b_base64(line.split(b" ", 1)[0]): rank for rank, line in enumerate(lines)}
+    if len(ranks) != len(lines) or not lines[-1].endswith(b" %d" % (len(lines) - 1)):
+        ranks = {a2b_base64(token): int(rank) for token, rank in map(bytes.split, lines)}
     encoding = tiktoken.Encoding(name=name, pat_str=row.pattern, mergeable_ranks=ranks, special_tokens={})
     return encoding.encode_ordinary, encoding.decode_single_token_bytes
 

@@ -91,4 +91,4 @@ class RadixMachine(Machine):
 
 TestPool = PoolMachine.TestCase
 TestRadix = RadixMachine.TestCase
-TestPool.settings = TestRadix.settings = settings(max_examples=150, stateful_step_count=30, deadline=None)
+TestPool.settings = TestRadix.settings = settings(max_examples=80, stateful_step_count=30, deadline=None)
