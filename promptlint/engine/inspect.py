@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -40,9 +41,9 @@ def inspect(target: str, config: Config, cwd: Path, values: Mapping[str, Any]) -
     """
     path, function = _resolve(target, cwd)
     judge, world = Judge(config), World(config, cwd)
-    layouts = _read(path, config, cwd, judge, world)
+    layouts = _read(path, function, config, cwd, judge, world)
     if function:
-        found = [one for one in layouts if function in one.name.replace(":", ".").split(".")]
+        found = [one for one in layouts if function in re.split(r"[\s.:]+", one.name)]
         if not found:
             known = ", ".join(sorted({one.name for one in layouts})[:8]) or "no prompt"
             raise UsageError(f"{target}: no prompt is built in {function!r}", f"found there: {known}")
@@ -67,7 +68,7 @@ def _resolve(target: str, cwd: Path) -> tuple[Path, str]:
     raise UsageError(f"{target}: no such file", "give a file, file.py:function or module:function")
 
 
-def _read(path: Path, config: Config, cwd: Path, judge: Judge, world: World) -> list[Layout]:
+def _read(path: Path, function: str, config: Config, cwd: Path, judge: Judge, world: World) -> list[Layout]:
     (target,) = discover([str(path)], config, cwd).targets
     listing = project_listing(path.parent, config, cwd)
     if type_of(target.path) is not FileType.PYTHON:
@@ -77,7 +78,7 @@ def _read(path: Path, config: Config, cwd: Path, judge: Judge, world: World) -> 
     world.read(target.path)
     files = list(dict.fromkeys([target.path, *(p for p in listing if p.endswith(".py"))]))
     skip = frozenset(files) - {target.path}
-    units = python.analyze(files, world.context(listing), judge.catalog, root=cwd, skip=skip)
+    units = python.analyze(files, world.context(listing), judge.catalog, root=cwd, skip=skip, only=function)
     return [layout for unit in units if unit.path == target.path for layout in unit.layouts]
 
 
