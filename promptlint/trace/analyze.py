@@ -20,6 +20,7 @@ from promptlint.trace.options import DEFAULT_BLOCK, Options
 from promptlint.trace.readers import Log, open_log
 from promptlint.trace.readers.stream import Skipped
 from promptlint.trace.report.table import row_of
+from promptlint.trace.simulate.hosted import HostedSimulation
 from promptlint.trace.tally import Tally
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class Analysis:
     interrupted: bool = False
     errors: list[InputError] = field(default_factory=list)
     profiles: set[str] = field(default_factory=set)
+    hosted: HostedSimulation = field(default_factory=HostedSimulation)
     rows: list[dict[str, Any]] = field(default_factory=list)  # one a request, if asked for
 
 
@@ -135,6 +137,8 @@ class _Run:
             self._explainers[f"{key}/{request.model}"] = explainer
         outcome = explainer.explain(request)
         self.result.tally.add(outcome)
+        if profile and profile.hosted:
+            self.result.hosted.send(request, profile, outcome.sizes)
         usd = price_of(outcome, profile) if outcome.is_fault else None
         if self.options.rows:
             self.result.rows.append(row_of(outcome, usd))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import pairwise
 
 from promptlint.catalog.profile import Profile, TtlKind
 from promptlint.layout import Confidence, Kind, Section
-from promptlint.trace.explain.diff import Difference, Shape, difference
+from promptlint.trace.explain.diff import Difference, Shape, agreed_tokens, difference
 from promptlint.trace.explain.evidence import kind_of
 from promptlint.trace.explain.history import Entry, History
 from promptlint.trace.explain.ledger import Ledger, Obstacle, Reading
@@ -54,6 +55,7 @@ class Outcome:
     difference: Difference | None = None
     profile: str = ""
     predicted: int | None = None  # tokens that the rules say should be read
+    sizes: tuple[int, ...] = ()  # tokens of the request's parts
 
     @property
     def is_fault(self) -> bool:
@@ -84,21 +86,22 @@ class Explainer:
         history.remember(entry)
         if ledger:
             ledger.write(entry)
-        return replace(outcome, profile=profile.name if profile else "")
+        ends = [round(border) for border in entry.borders]
+        sizes = tuple(high - low for low, high in pairwise(ends))
+        return replace(outcome, profile=profile.name if profile else "", sizes=sizes)
 
     def _outcome(self, entry: Entry, history: History, ledger: Ledger | None) -> Outcome:
         request = entry.request
-        reading = ledger.read(entry) if ledger else Reading(0, 0)
+        before = history.predecessor(entry)
+        changed = difference(before, entry) if before else None
+        agreed = agreed_tokens(before, entry, changed) if before else 0.0
+        reading = ledger.read(entry, before, agreed) if ledger else Reading(0, 0)
+        predicted = round(reading.tokens)
         usage = request.usage
         counted = usage is not None and usage.read is not None
-        read = usage.read if usage and usage.read is not None else round(reading.tokens)
-        before = history.predecessor(entry)
+        read = usage.read if usage and usage.read is not None else predicted
         if before is None:
-            return Outcome(
-                request, Reason.FIRST, read, read, counted=counted, predicted=round(reading.tokens)
-            )
-        changed = difference(before, entry)
-        agreed = _agreed(before, entry, changed)
+            return Outcome(request, Reason.FIRST, read, read, counted=counted, predicted=predicted)
         base = Outcome(
             request,
             Reason.READ,
@@ -106,7 +109,7 @@ class Explainer:
             read,
             counted=counted,
             against=before.request,
-            predicted=self._predicted(reading, agreed, ledger),
+            predicted=predicted,
         )
         if ledger and (refused := self._refused(base, entry, ledger)):
             return refused
@@ -133,17 +136,6 @@ class Explainer:
         return replace(
             base, reason=Reason.MARKS, kind=Kind.BREAKPOINT_LIMIT, reusable=size, lost=size, detail=said
         )
-
-    @staticmethod
-    def _predicted(reading: Reading, agreed: float, ledger: Ledger | None) -> int | None:
-        """Return what the rules say should be read, inside a part too where no mark is needed."""
-        if ledger is None:
-            return None
-        tokens = reading.tokens
-        if not ledger.by_marks and reading.obstacle in (Obstacle.NONE, Obstacle.NOT_WRITTEN):
-            tokens = max(tokens, agreed)
-            tokens = tokens // (ledger.profile.block_tokens or 1) * (ledger.profile.block_tokens or 1)
-        return round(tokens) if tokens >= ledger.minimum else 0
 
     def _enough(self, lost: float, whole: float, profile: Profile | None) -> bool:
         grain = profile.block_tokens or 1 if profile else 1
@@ -319,13 +311,6 @@ _OBSTACLES: dict[Obstacle, tuple[Reason, Kind]] = {
     Obstacle.NOT_YET_READABLE: (Reason.NOT_YET_READABLE, Kind.OTHER),
     Obstacle.PARAMETER: (Reason.PARAMETER, Kind.PARAMETER_CHANGE),
 }
-
-
-def _agreed(before: Entry, entry: Entry, changed: Difference | None) -> float:
-    """Return the tokens in which two requests agree from their beginning on."""
-    if changed is None:
-        return entry.borders[len(before.chain)]
-    return float(changed.token)
 
 
 def _is_bulk(changed: Difference, before: Entry, entry: Entry) -> bool:

@@ -66,6 +66,8 @@ def difference(old: Entry, new: Entry) -> Difference | None:
         return None
     was, now = old.request.parts, new.request.parts
     a = was[at]
+    if at == len(was) - 1 and at < len(now) and _continues(a, now[at]):
+        return None
     b = now[at] if at < len(now) else None
     shape = _shape(old, new, at)
     char, old_text, new_text, before, after = 0, a.text, b.text if b else "", "", ""
@@ -81,6 +83,23 @@ def difference(old: Entry, new: Entry) -> Difference | None:
     return Difference(
         shape, at, char, byte, round(token), old_text, new_text, before, after, a, b, round(behind)
     )
+
+
+def _continues(a: Part, b: Part) -> bool:
+    """Tell whether a part is another one with more text at its end: a bare prompt that grows."""
+    return (a.section, a.role, a.kind) == (b.section, b.role, b.kind) and b.text.startswith(a.text)
+
+
+def agreed_tokens(old: Entry, new: Entry, changed: Difference | None) -> float:
+    """Return the tokens in which two requests agree from their beginning on."""
+    if changed is not None:
+        return float(changed.token)
+    at = old.shared(new)
+    if at == len(old.chain):
+        return new.borders[at]
+    size = len(new.request.parts[at].text) or 1
+    share = len(old.request.parts[at].text) / size
+    return new.borders[at] + share * (new.borders[at + 1] - new.borders[at])
 
 
 def _shape(old: Entry, new: Entry, at: int) -> Shape:

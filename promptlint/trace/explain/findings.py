@@ -53,7 +53,7 @@ def message_of(outcome: Outcome, show_text: bool) -> str:
 def finding_of(outcome: Outcome, usd: float | None, block: int, show_text: bool) -> dict[str, Any]:
     """Return one finding as JSON values."""
     assert outcome.kind is not None
-    code, name = code_of(outcome.kind)
+    code, name = code_of(outcome)
     request, diff = outcome.request, outcome.difference
     evidence: dict[str, Any] = {
         "reason": outcome.reason.value,

@@ -74,14 +74,26 @@ class Ledger:
             found = [len(request.parts) - 1]
         return found
 
-    def read(self, entry: Entry) -> Reading:
-        """Return what the cache should give for a request."""
+    def read(self, entry: Entry, before: Entry | None, agreed: float) -> Reading:
+        """Return what the cache should give for a request.
+
+        ``agreed`` are the tokens in common with the request ``before`` it. Where hits need no mark
+        they count too: they may end inside a part, where no border was written.
+        """
         marks = self.marks(entry.request) if self.by_marks else list(range(len(entry.chain)))
         hit = self._deepest(entry)
+        tokens = entry.borders[hit[0] + 1] if hit else 0.0
+        if before is not None and not self.by_marks and agreed > tokens:
+            hit = (hit[0] if hit else len(entry.chain) - 1, self._whole(before))
+            tokens = agreed
         if hit is None:
-            return Reading(0, 0, Obstacle.NO_MARKS if self.by_marks and not marks else Obstacle.NOT_WRITTEN)
+            obstacle = Obstacle.NO_MARKS if self.by_marks and not marks else Obstacle.NOT_WRITTEN
+            return Reading(0, 0, obstacle)
         depth, written = hit
-        tokens = entry.borders[depth + 1]
+        grain = self.profile.block_tokens
+        if grain and not self.by_marks:
+            last = 1 if self.profile.recomputes_last_token else 0
+            tokens = min(tokens, entry.borders[-1] - last) // grain * grain
         gap = None
         if entry.request.time is not None and written.touched is not None:
             gap = entry.request.time - written.touched
@@ -107,6 +119,13 @@ class Ledger:
             if kept < tokens:
                 return Reading(kept, tokens, Obstacle.PARAMETER, ", ".join(sorted(set(changed))), gap)
         return Reading(tokens, tokens, gap=gap, lifetime=written.lifetime)
+
+    def _whole(self, entry: Entry) -> Written:
+        """Return a request as one written prefix."""
+        request = entry.request
+        readable = request.first_byte if request.first_byte is not None else request.time
+        lifetime = self.lifetime(request.parts[-1], request)
+        return Written(entry.borders[-1], request.time, readable, lifetime, self._keys(request))
 
     def write(self, entry: Entry) -> None:
         """Remember what a request writes and touches."""

@@ -34,6 +34,7 @@ def report_data(analysis: Analysis, options: Options, seconds: float) -> dict[st
         "summary": _summary(analysis, seconds),
         "causes": [cause(group, options.show_text) for group in analysis.groups],
         "simulation": simulation,
+        "hosted": {name: total.data() for name, total in analysis.hosted.totals.items()},
         "reconciliation": analysis.tally.reconciliation(),
         "definitions": definitions,
     }
