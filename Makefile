@@ -10,7 +10,7 @@ help:
 	@echo "make demo          install into $(VENV), lint examples/, show a layout"
 	@echo "make test          install what the tests need and run the quick ones"
 	@echo "make test-all      the slow ones as well: wheel, fuzz, long properties"
-	@echo "make test-engines  compare with vLLM and SGLang, if they are installed in $(VENV)"
+	@echo "make test-engines  install vLLM and SGLang for the CPU below .engines/, compare with them"
 	@echo "make lint          ruff, mypy, import contracts, our own hook on examples/"
 	@echo "make bench         measure start-up and throughput"
 	@echo "make gpu-check     the checks that need a CUDA device"
@@ -45,8 +45,9 @@ test: $(VENV)/.test
 test-all: $(VENV)/.test
 	$(BIN)/python -m pytest -q -m "not gpu and not engines" $(ARGS)
 
-test-engines: $(VENV)/.test
-	$(BIN)/python -m pytest -q -m engines $(ARGS)
+# Installs several GB below .engines/ the first time.
+test-engines:
+	$(PYTHON) tools/engines.py $(ARGS)
 
 gpu-check: $(VENV)/.test
 	$(BIN)/python -m pytest -q -m gpu $(ARGS)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from promptlint_runtime.encode import Encoder, ModelEncoder, RenamedEncoder, TextTokenizer
 from promptlint_runtime.models import Loaded, load, pick_device, pick_dtype
-from promptlint_runtime.prompts import Prompt, by_changes
-from promptlint_runtime.replay import Advance, Options, Replay, arrange
-from promptlint_runtime.report import Run
+from promptlint_runtime.replay import Options, Replay
+from promptlint_runtime.report import Advance, Run
+from promptlint_runtime.rows import arrange
+from promptlint_runtime.variants import Variants
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,20 +21,6 @@ class Model:
     device: str = "auto"
     dtype: str = "auto"
     family: str = "auto"
-
-
-Variants = Sequence[tuple[str, Sequence[Prompt]]]
-"""Titles, and the prompts under each."""
-
-
-def variants(prompts: Sequence[Prompt], *, as_written: bool, reordered: bool) -> Variants:
-    """Return the prompts as written, with their changing lines moved behind the others, or both."""
-    both = []
-    if as_written or not reordered:
-        both.append(("as written", prompts))
-    if reordered:
-        both.append(("reordered", by_changes(prompts)))
-    return both
 
 
 class Local:
@@ -58,7 +45,12 @@ class Local:
         """Replay each variant on an empty cache; after an interrupt the others are left out."""
         runs: list[Run] = []
         arranged = [
-            (title, arrange(prompts, [self.encode(p) for p in prompts], options))
+            (
+                title,
+                arrange(
+                    prompts, [self.encode(p) for p in prompts], options.order, options.passes, options.seed
+                ),
+            )
             for title, prompts in several
         ]
         block = options.block_tokens

@@ -94,7 +94,7 @@ def _load_folder(folder: Path, name: str, dtype: torch.dtype, device: torch.devi
     size = sum(file.stat().st_size for file in folder.glob("*.safetensors"))
     check_room(size, device, f"the weights of {name}")
     shape = shapes.from_config(config, name)
-    tokenizer = _tokenizer(folder)
+    tokenizer = load_tokenizer(folder)
     if shape is not None and family == "auto":
         adapter: Adapter = Llama(shape, weights.from_folder(folder), dtype, device)
         return Loaded(adapter, tokenizer, name, _stop_ids(config))
@@ -107,7 +107,7 @@ def _load_gguf(path: Path, dtype: torch.dtype, device: torch.device, family: str
     file = weights.GgufFile(path)
     config = file.config()
     shape = None if config is None else shapes.from_config(config, path.name)
-    tokenizer = _tokenizer(path.parent, gguf_file=path.name)
+    tokenizer = load_tokenizer(path.parent, gguf_file=path.name)
     stop = frozenset() if tokenizer is None else frozenset({tokenizer.eos_token_id} - {None})
     if shape is not None and family == "auto":
         check_room(shape.params * dtype.itemsize, device, f"the weights of {path.name}")
@@ -135,7 +135,7 @@ def _wrap(
     return TransformersModel(model.to(device), name, shape)
 
 
-def _tokenizer(folder: Path, **more: str) -> Any | None:
+def load_tokenizer(folder: Path, **more: str) -> Any | None:
     """Return the folder's tokenizer, or None where it has none (the prompts must be token ids then)."""
     if not more and not any((folder / name).is_file() for name in _TOKENIZER_FILES):
         return None  # transformers would make an empty one up

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import platform
-import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 
 import torch
 
@@ -22,14 +20,10 @@ from promptlint_runtime.measure import Timer, matmul_rate
 from promptlint_runtime.memory import check_room, free_bytes, gib
 from promptlint_runtime.models import Loaded
 from promptlint_runtime.predict import predict
-from promptlint_runtime.prompts import Encoded, Prompt
-from promptlint_runtime.report import Run, Setting, Timing
+from promptlint_runtime.report import Advance, Run, Setting, Timing, versions
 from promptlint_runtime.rows import Sent, rows_of
 from promptlint_runtime.scheduler import Limits
 from promptlint_runtime.sequence import Request
-
-Advance = Callable[[str, int, int], None]
-"""Shows progress: what is being done, how much of it is done, of how much."""
 
 _SHARE = 0.6  # of the free memory that keys and values take when no size is given
 
@@ -49,22 +43,6 @@ class Options:
     repeats: int = 3  # of each timing
     timed: int = 3  # prompts that are timed
     seed: int = 0
-
-
-def arrange(prompts: Sequence[Prompt], encoded: Sequence[Encoded], options: Options) -> list[Sent]:
-    """Return what will be sent, in the order of arrival.
-
-    Raises:
-        UsageError: an unknown order.
-    """
-    order = list(range(len(prompts))) * options.passes
-    if options.order == "shuffled":
-        random.Random(options.seed).shuffle(order)
-    elif options.order == "by-prefix":
-        order.sort(key=lambda i: encoded[i].ids)
-    elif options.order != "given":
-        raise UsageError(f"no order named {options.order!r}", "take given, shuffled or by-prefix")
-    return [Sent(number, prompts[i], encoded[i]) for number, i in enumerate(order)]
 
 
 class Replay:
@@ -196,17 +174,6 @@ class Replay:
             seed=options.seed,
             versions=versions("torch", "transformers", "promptlint-cache"),
         )
-
-
-def versions(*packages: str) -> dict[str, str]:
-    """Return the versions of Python and of those packages that are installed."""
-    found = {"python": platform.python_version()}
-    for package in packages:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
 
 
 def _device_name(device: torch.device) -> str:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import platform
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from importlib.metadata import PackageNotFoundError, version
 from statistics import median
 from typing import Any
+
+Advance = Callable[[str, int, int], None]
+"""Shows progress: what is being done, how much of it is done, of how much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,3 +184,14 @@ class Run:
 
 def _rate(part: int, whole: int, of: str) -> dict[str, float | int | str]:
     return {"value": part / whole if whole else 0.0, "part": part, "whole": whole, "of": of}
+
+
+def versions(*packages: str) -> dict[str, str]:
+    """Return the versions of Python and of those packages that are installed."""
+    found = {"python": platform.python_version()}
+    for package in packages:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from promptlint.cache.blocks import Extra
+from promptlint.errors import UsageError
 from promptlint_runtime.engine import Outcome
 from promptlint_runtime.predict import Divergence, Earlier
 from promptlint_runtime.prompts import Encoded, Prompt
@@ -20,6 +22,28 @@ class Sent:
     number: int
     prompt: Prompt
     encoded: Encoded
+
+
+def arrange(
+    prompts: Sequence[Prompt],
+    encoded: Sequence[Encoded],
+    order: str = "given",
+    passes: int = 1,
+    seed: int = 0,
+) -> list[Sent]:
+    """Return what will be sent, in the order of arrival: "given", "shuffled" or "by-prefix".
+
+    Raises:
+        UsageError: an unknown order.
+    """
+    numbers = list(range(len(prompts))) * passes
+    if order == "shuffled":
+        random.Random(seed).shuffle(numbers)
+    elif order == "by-prefix":
+        numbers.sort(key=lambda i: encoded[i].ids)
+    elif order != "given":
+        raise UsageError(f"no order named {order!r}", "take given, shuffled or by-prefix")
+    return [Sent(number, prompts[i], encoded[i]) for number, i in enumerate(numbers)]
 
 
 def rows_of(
@@ -49,7 +73,7 @@ def rows_of(
                 line=line,
                 first_differing_block=divergence.block,
                 shared_tokens=divergence.shared,
-                reason=_refusal(outcome) or reason_of(item, divergence, measured, predicted.get(item.number)),
+                reason=_refusal(outcome) or reason_of(divergence, measured, predicted.get(item.number)),
                 preempted=outcome.preempted,
                 refused=outcome.refused,
             )
@@ -76,7 +100,7 @@ def place_of(item: Sent, divergence: Divergence) -> tuple[str, int | None]:
     return piece.path or prompt.name, piece.line
 
 
-def reason_of(item: Sent, divergence: Divergence, measured: int, predicted: int | None) -> str:
+def reason_of(divergence: Divergence, measured: int, predicted: int | None) -> str:
     """Say in a few words why no more was reused."""
     if predicted is not None and predicted != measured:
         return f"MISMATCH: {predicted} tokens predicted, {measured} measured"

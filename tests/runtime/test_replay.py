@@ -85,7 +85,7 @@ def outcomes_of(local: Local, prompts: list[Prompt], options: Options) -> list[o
     from promptlint_runtime.replay import Replay
 
     replay = Replay(local.loaded, options, 40 * 200)
-    sent = arrange(prompts, [local.encode(p) for p in prompts], options)
+    sent = arrange(prompts, [local.encode(p) for p in prompts])
     requests = [replay._request(s) for s in sent]
     compute = ModelCompute(local.loaded.adapter, replay._kv)
     return sorted(run(requests, replay.make_cache(), compute, options.limits), key=lambda o: o.request.id)

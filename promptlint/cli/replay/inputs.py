@@ -1,0 +1,118 @@
+"""What to replay: prompts, logs, templates with contexts, and the prompts that `check` finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from promptlint.cli.common import read_config, start_of
+from promptlint.errors import NothingToCheckError, UsageError
+
+if TYPE_CHECKING:
+    from promptlint_runtime.prompts import Prompt
+
+_LOGS = {".jsonl", ".ndjson", ".csv", ".har", ".gz", ".xz", ".zst"}
+
+
+def read_all(paths: Sequence[str], options: dict[str, Any]) -> list[Prompt]:
+    """Read all inputs.
+
+    Raises:
+        NothingToCheckError: they hold no prompt.
+    """
+    found: list[Prompt] = []
+    for path in paths:
+        found += _of_path(path, options)
+    if not found:
+        raise NothingToCheckError(f"{', '.join(paths)}: no prompt to replay", "name another file")
+    return found
+
+
+def _of_path(path: str, options: dict[str, Any]) -> list[Prompt]:
+    from promptlint.source import read
+    from promptlint_runtime.prompts import is_prompt_line, read_prompts
+
+    suffixes = Path(path).suffixes
+    if set(suffixes) & _LOGS:
+        if suffixes[-1] == ".jsonl":
+            source = read(Path(path), path, 1 << 30)
+            first = next((line for line in source.text.splitlines() if line.strip()), "")
+            if is_prompt_line(first):
+                return list(read_prompts(source))
+        return list(_of_log(path))
+    if options["context"] and not _is_python(path):
+        return list(_rendered(path, options))
+    return list(_of_layouts(path, options))
+
+
+def _is_python(path: str) -> bool:
+    return ".py" in Path(path.partition(":")[0]).suffixes or not Path(path).is_file()
+
+
+def _of_log(path: str) -> Iterator[Prompt]:
+    from promptlint.layout import Section
+    from promptlint.trace.model import Request
+    from promptlint.trace.readers import open_log
+    from promptlint_runtime.prompts import Prompt, message_pieces
+
+    for entry in open_log(Path(path), path).entries:
+        if not isinstance(entry, Request):
+            raise UsageError(
+                f"{path}: a log of hashes has no text to replay", "simulate it: promptlint trace"
+            )
+        messages: dict[tuple[Section, int], tuple[str, str]] = {}
+        for part in entry.parts:
+            role = "system" if part.section is not Section.MESSAGES else part.role
+            before = messages.get((part.section, part.index), ("", ""))[1]
+            messages[part.section, part.index] = (role or "user", before + part.text)
+        pieces = message_pieces(messages.values(), path, entry.line)
+        body = {"messages": [{"role": r, "content": t} for r, t in messages.values()]}
+        yield Prompt(path, pieces, f"line {entry.line}", salt=entry.salt, body=body)
+
+
+def _rendered(path: str, options: dict[str, Any]) -> Iterator[Prompt]:
+    from promptlint.frontends.base import Delimiters
+    from promptlint.source import read
+    from promptlint_runtime.prompts import Prompt, read_contexts
+    from promptlint_runtime.render import Renderer
+
+    file = Path(path)
+    settings = read_config(None, False, start_of((path,)))
+    jinja = settings.jinja
+
+    def load(name: str) -> str | None:
+        places = (Path(name), file.parent / name, settings.root / name)
+        at = next((place for place in places if place.is_file()), None)
+        return read(at, name, settings.max_file_size).text if at else None
+
+    renderer = Renderer(load, Delimiters(jinja.block, jinja.variable, jinja.comment), trim=jinja.trimmed)
+    for number, values in enumerate(read_contexts(read(options["context"], str(options["context"]))), 1):
+        yield Prompt(path, renderer.render(path, values), f"context {number}")
+
+
+def _of_layouts(path: str, options: dict[str, Any]) -> Iterator[Prompt]:
+    from promptlint.engine.inspect import inspect
+    from promptlint.source import SourceFile, read
+    from promptlint_runtime.prompts import read_contexts
+    from promptlint_runtime.vary import parse_scopes, vary
+
+    settings = read_config(None, False, start_of((path.rpartition(":")[0] or path,)))
+    context = options["context"]
+    rows = read_contexts(read(context, str(context))) if context else [{}]
+    scopes = parse_scopes(options["vary"] or "session,request")
+    sources: dict[str, SourceFile] = {}
+    for values in rows:
+        for one in inspect(path, settings, Path.cwd(), values):
+            for segment in one.layout.segments:
+                name = segment.place.path
+                if name not in sources:
+                    sources[name] = read(Path.cwd() / name, name, settings.max_file_size)
+            yield from vary(
+                one.layout,
+                sources,
+                scopes,
+                each=options["each"],
+                words=options["hole_words"],
+                seed=options["seed"],
+            )

@@ -1,0 +1,114 @@
+"""Replay on engines that are not ours: servers, and vLLM in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from promptlint.errors import UsageError
+
+if TYPE_CHECKING:
+    from promptlint_runtime.encode import Encoder
+    from promptlint_runtime.prompts import Prompt
+    from promptlint_runtime.report import Advance, Run
+
+
+def on_server(prompts: Sequence[Prompt], options: dict[str, Any], advance: Advance) -> list[Run]:
+    """Replay on ``--endpoint``.
+
+    Raises:
+        UsageError: an option does not apply, or the tokens are more than may be spent.
+    """
+    from promptlint_runtime.endpoint.client import Endpoint, Target
+    from promptlint_runtime.variants import variants
+
+    _serial_only(options, "--endpoint")
+    target = Target(
+        options["endpoint"],
+        options["surface"],
+        options["model"] or "",
+        options["api_key_env"] or "",
+        options["block_size"],
+        options["output_tokens"],
+    )
+    runs: list[Run] = []
+    with Endpoint(target, _encoder(options["tokenizer"])) as endpoint:
+        chosen = variants(prompts, as_written=options["as_written"], reordered=options["reordered"])
+        arranged = [(title, endpoint.prepare(some, options["passes"])) for title, some in chosen]
+        tokens = sum(endpoint.tokens_of(sent) for _, sent in arranged)
+        allow(endpoint.http.host, tokens, options["max_tokens_spent"], free=endpoint.http.is_local)
+        for title, sent in arranged:
+            runs.append(endpoint.run(title, sent, advance))
+            if runs[-1].partial:
+                break
+    return runs
+
+
+def in_vllm(prompts: Sequence[Prompt], options: dict[str, Any], advance: Advance) -> list[Run]:
+    """Replay on ``--engine vllm``.
+
+    Raises:
+        UsageError: an option does not apply, or vLLM is not installed.
+    """
+    from promptlint_runtime.inprocess import Vllm, parse_options
+    from promptlint_runtime.rows import arrange
+    from promptlint_runtime.variants import variants
+
+    _serial_only(options, "--engine vllm")
+    if not options["model"]:
+        raise UsageError("--engine vllm needs a model", "give --model")
+    more = parse_options(options["engine_option"])
+    engine = Vllm(options["model"], options["block_size"], options["output_tokens"], more)
+    chosen = variants(prompts, as_written=options["as_written"], reordered=options["reordered"])
+    runs: list[Run] = []
+    for title, some in chosen:
+        sent = arrange(
+            some,
+            [engine.encode(prompt) for prompt in some],
+            options["order"],
+            options["passes"],
+            options["seed"],
+        )
+        runs.append(engine.run(title, sent, advance))
+        if runs[-1].partial:
+            break
+    return runs
+
+
+def _serial_only(options: dict[str, Any], name: str) -> None:
+    if options["self_test"]:
+        raise UsageError(f"--self-test needs a cache that can be switched off, not {name}", "leave one out")
+    if options["concurrency"] > 1:
+        raise UsageError(f"{name} sends one request at a time", "leave --concurrency out")
+
+
+def _encoder(folder: str | None) -> Encoder | None:
+    if folder is None:
+        return None
+    from promptlint_runtime.encode import ModelEncoder
+    from promptlint_runtime.models import load_tokenizer
+
+    tokenizer = load_tokenizer(Path(folder))
+    if tokenizer is None:
+        raise UsageError(f"{folder}: no tokenizer in it", "give the folder of a Hugging Face model")
+    return ModelEncoder(tokenizer, len(tokenizer))
+
+
+def allow(host: str, tokens: int, limit: int | None, *, free: bool) -> None:
+    """Ask before tokens are sent to somebody who may charge for them.
+
+    Raises:
+        UsageError: they are more than the limit, or nobody agreed.
+    """
+    if limit is not None and tokens > limit:
+        raise UsageError(
+            f"up to {tokens:,} tokens would be sent to {host}, over the limit of {limit:,}",
+            "raise --max-tokens-spent, or send fewer prompts",
+        )
+    if free or limit is not None:
+        return
+    if not click.confirm(f"Send up to {tokens:,} tokens to {host}? It may charge for them.", err=True):
+        raise UsageError("nothing was sent", "agree, or give --max-tokens-spent")

@@ -1,0 +1,69 @@
+"""How a replay shows itself: progress, text, JSON, a picture."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from promptlint.cli.common import write_whole
+
+if TYPE_CHECKING:
+    from promptlint_runtime.report import Advance, Run
+    from promptlint_runtime.selftest import Step
+
+
+def show(runs: Sequence[Run], steps: Sequence[Step], options: dict[str, Any]) -> None:
+    """Print or write the report, and draw it if that is wanted."""
+    from promptlint_runtime.text import render, render_steps
+
+    if options["format_"] == "json":
+        text = json.dumps(_json(runs, steps), indent=2, ensure_ascii=False) + "\n"
+    else:
+        text = render_steps(steps) + render(runs, every=options["every"])
+    if options["output_file"]:
+        write_whole(options["output_file"], text)
+    else:
+        click.echo(text, nl=False)
+    if options["picture"]:
+        from promptlint_runtime.picture import draw
+
+        draw(runs, options["picture"])
+
+
+def _json(runs: Sequence[Run], steps: Sequence[Step]) -> dict[str, Any]:
+    """Return the first run's keys at the top, and all runs where there are several."""
+    from dataclasses import asdict
+
+    found = runs[0].to_json()
+    if len(runs) > 1:
+        found["runs"] = [run.to_json() for run in runs]
+    if steps:
+        found["self_test"] = [asdict(step) for step in steps]
+    return found
+
+
+@contextmanager
+def progress(*, enabled: bool) -> Iterator[Advance]:
+    """Give a function that shows ``what done / total`` on a terminal, ten times a second at most."""
+    stream, shown = sys.stderr, 0.0
+
+    def advance(what: str, done: int, total: int) -> None:
+        nonlocal shown
+        now = monotonic()
+        if now - shown > 0.1:
+            shown = now
+            bar = "#" * (20 * done // max(1, total))
+            stream.write(f"\r\x1b[K{what} [{bar:<20}] {done:,} of {total:,}")
+            stream.flush()
+
+    active = enabled and stream.isatty()
+    yield advance if active else lambda what, done, total: None
+    if active and shown:
+        stream.write("\r\x1b[K")
+        stream.flush()

@@ -1,0 +1,183 @@
+"""Replay on a server: prediction, surfaces, salts, counters, keys and what is said when it fails."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+from promptlint.errors import InputError, UsageError
+from promptlint_runtime.endpoint.client import Endpoint, Target
+from promptlint_runtime.endpoint.http import Http
+from promptlint_runtime.endpoint.server import Server, samples
+from promptlint_runtime.inprocess import Vllm, parse_options
+from promptlint_runtime.prompts import Piece, Prompt
+from promptlint_runtime.report import Run
+
+_SPEC = importlib.util.spec_from_file_location("runtime_servers", Path(__file__).with_name("servers.py"))
+assert _SPEC is not None
+assert _SPEC.loader is not None
+servers = importlib.util.module_from_spec(_SPEC)
+sys.modules[_SPEC.name] = servers
+_SPEC.loader.exec_module(servers)
+Engine, running = servers.Engine, servers.running
+
+
+def quiet(what: str, done: int, total: int) -> None:
+    """Show nothing."""
+
+
+def text_prompt(text: str, label: str = "x", salt: str = "") -> Prompt:
+    half = len(text) // 2
+    return Prompt("t.j2", (Piece(text[:half], "t.j2", 1), Piece(text[half:], "t.j2", 2)), label, salt=salt)
+
+
+PROMPTS = [
+    text_prompt("You are a helper. Be kind. Q: one?"),
+    text_prompt("You are a helper. Be kind. Q: two?"),
+    text_prompt("You are a helper. Be kind. Q: one?"),
+    text_prompt("You are a helper. Be kind. Q: one?", salt="other"),
+    text_prompt("Today: 12:01. You are a helper."),
+]
+
+
+def replay(url: str, prompts: list[Prompt] = PROMPTS, **target: object) -> Run:
+    with Endpoint(Target(url, **target), None) as endpoint:  # type: ignore[arg-type]
+        return endpoint.run("as written", endpoint.prepare(prompts, 1), quiet)
+
+
+def test_predicted_and_reported_hits_are_equal() -> None:
+    engine = Engine(block=4)
+    engine.seen.append(("", list(map(ord, PROMPTS[0].text))))  # something from before: emptied first
+    with running(engine) as url:
+        run = replay(url)
+    # By hand: 30 shared characters before "one"/"two" are 28 in blocks of 4; 34 sent again are 32.
+    assert [row.measured_hit_tokens for row in run.rows] == [0, 28, 32, 0, 0]
+    assert run.mismatches == ()
+    assert [row.predicted_hit_tokens for row in run.rows] == [0, 28, 32, 0, 0]
+    assert run.setting.block_tokens == 4
+    assert run.setting.capacity_tokens == 4000
+    assert run.counters["vllm:prefix_cache_hits_total"] == 60
+    assert run.counters["vllm:prefix_cache_queries_total"] == sum(len(p.text) for p in PROMPTS)
+    assert all(row.ttft_ms is not None and row.ttft_ms > 0 for row in run.rows)
+
+
+def test_answers_enter_the_prediction() -> None:
+    engine = Engine(block=4)
+    first = [1, 2, 3, 4, 5, 6]
+    answer = [(sum(first) + i) % 50 for i in range(6)]
+    second = [*first, *answer, 9, 9]
+    prompts = [Prompt("p", (Piece("", "p", i),), ids=tuple(ids)) for i, ids in enumerate((first, second), 1)]
+    with running(engine) as url:
+        run = replay(url, prompts, max_new=6)
+    # 6 + 5 computed tokens are cached, 8 of them in full blocks
+    assert [row.measured_hit_tokens for row in run.rows] == [0, 8]
+    assert run.mismatches == ()
+    assert "answer" in run.rows[1].reason
+
+
+def test_a_server_that_deviates_is_found_out() -> None:
+    with running(Engine(block=4, wrong_by=4)) as url:
+        run = replay(url)
+    assert [row.id for row in run.mismatches] == [1, 2]
+    assert "MISMATCH: 28 tokens predicted, 24 measured" in run.mismatches[0].reason
+
+
+def test_without_a_reset_the_run_has_a_salt_of_its_own() -> None:
+    engine = Engine(block=4, can_reset=False)
+    engine.seen.append(("", list(map(ord, PROMPTS[0].text))))
+    with running(engine) as url:
+        run = replay(url)
+    assert run.mismatches == ()
+    assert run.rows[0].measured_hit_tokens == 0
+    salts = {body["cache_salt"] for body in engine.bodies}
+    assert len(salts) == 2
+    assert any("salt of its own" in note for note in run.notes)
+
+
+@pytest.mark.parametrize("surface", ["chat", "responses", "messages"])
+def test_other_surfaces(surface: str) -> None:
+    engine = Engine(block=4)
+    system = {"role": "system", "content": "Be kind and brief."}
+    body = {"messages": [system, {"role": "user", "content": "Why?"}], "tools": []}
+    prompts = [Prompt("log", (Piece("", "log", n),), body=body) for n in (1, 2)]
+    with running(engine, vllm=surface == "chat") as url:
+        run = replay(url, prompts, surface=surface)
+    assert run.rows[0].measured_hit_tokens == 0
+    assert run.rows[1].measured_hit_tokens == (run.rows[1].prompt_tokens - 1) // 4 * 4
+    if surface == "chat":
+        assert run.mismatches == ()
+        assert run.rows[1].predicted_hit_tokens == run.rows[1].measured_hit_tokens
+    else:
+        assert run.rows[1].predicted_hit_tokens is None
+    if surface == "messages":
+        assert engine.bodies[0]["system"] == "Be kind and brief."
+        assert [m["role"] for m in engine.bodies[0]["messages"]] == ["user"]
+
+
+def test_an_unknown_server_is_measured_but_not_predicted() -> None:
+    with running(Engine(block=4), vllm=False) as url:
+        run = replay(url)
+    assert [row.predicted_hit_tokens for row in run.rows] == [None] * 5
+    assert run.rows[1].measured_hit_tokens == 28
+    assert (run.rows[1].template, run.rows[1].line) == ("t.j2", 2)
+    assert any("nothing is predicted" in note for note in run.notes)
+
+
+def test_keys_come_from_the_environment_and_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", "sk-secret")
+    engine = Engine()
+    with running(engine) as url:
+        replay(url, PROMPTS[:1], key_variable="MY_KEY")
+        assert engine.headers[-1]["authorization"] == "Bearer sk-secret"
+        with pytest.raises(InputError, match="no such model") as caught:
+            replay(url, PROMPTS[:1], model="other", key_variable="MY_KEY")
+    assert "sk-secret" not in f"{caught.value} {caught.value.next_step}"
+
+
+def test_no_server_and_wrong_urls() -> None:
+    with running(Engine()) as url:
+        pass
+    with pytest.raises(InputError, match="no answer"):
+        replay(url)
+    for wrong in ("ftp://x", "http://"):
+        with pytest.raises(UsageError, match="not the URL"):
+            Http(wrong, {})
+    with pytest.raises(UsageError, match="keys do not belong"):
+        Http("http://user:key@host", {})
+
+
+@pytest.mark.parametrize(
+    ("url", "local"),
+    [
+        ("127.0.0.1:8000", True),
+        ("http://10.0.0.5/v1", True),
+        ("localhost", True),
+        ("https://api.openai.com", False),
+    ],
+)
+def test_who_may_charge(url: str, local: bool) -> None:
+    assert Http(url, {}).is_local is local
+
+
+def test_prometheus_text() -> None:
+    text = '# TYPE a counter\na{x="1,2",y="q\\"r"} 3.5e2\nb 1\nbroken line here\nc NaNx\n'
+    assert samples(text) == [("a", {"x": "1,2", "y": 'q\\"r'}, 350.0), ("b", {}, 1.0)]
+
+
+def test_which_servers_can_be_predicted() -> None:
+    assert Server("vllm", 16, 160).make_cache().capacity_tokens == 144  # type: ignore[union-attr]
+    assert Server("sglang", 1, 100).make_cache().capacity_tokens == 100  # type: ignore[union-attr]
+    assert Server("llama.cpp", 1).make_cache() is None
+    assert Server("vllm").make_cache() is None
+
+
+def test_options_of_vllm() -> None:
+    assert parse_options(["a=2", "b=true", "c=0.5", "d=x=y"]) == {"a": 2, "b": True, "c": 0.5, "d": "x=y"}
+    with pytest.raises(UsageError, match="name=value"):
+        parse_options(["tensor-parallel"])
+    if importlib.util.find_spec("vllm") is None:
+        with pytest.raises(UsageError, match="needs vLLM"):
+            Vllm("m", None, 1, {})
