@@ -58,7 +58,7 @@ class AutomaticCache:
             return Outcome(total, exact=False, missed={reason: 0})
         self._sweep(request.at)
         points = list(self._points(request, blocks))
-        read, missed = self._look_up(request.at, points)
+        read, missed = self._look_up(request.at, points, total)
         minimum = self.profile.min_tokens or 0
         if read < minimum:
             read = 0
@@ -92,7 +92,9 @@ class AutomaticCache:
             if name == "model" or name in self.profile.survives:
                 yield name, value
 
-    def _look_up(self, at: float, points: Sequence[tuple[bytes, int]]) -> tuple[int, dict[str, int]]:
+    def _look_up(
+        self, at: float, points: Sequence[tuple[bytes, int]], total: int
+    ) -> tuple[int, dict[str, int]]:
         """Return the length of the longest live prefix and what was missed."""
         read, missed = 0, dict[str, int]()
         for key, length in reversed(points):
@@ -106,8 +108,9 @@ class AutomaticCache:
             else:
                 read = length
                 break
-        if self.profile.last_token == "recomputed" and points and read == points[-1][1]:
-            read = max(0, read - 1)
+        if self.profile.recomputes_last_token and read == total:  # and with it the step it stands in
+            step = self.profile.block_tokens or 1
+            read = max(0, (total - 1) // step * step)
         return read, missed
 
     def _keep(

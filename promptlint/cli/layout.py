@@ -37,6 +37,7 @@ def command(
     TARGET is a file, or FILE.py:FUNCTION, or MODULE:FUNCTION.
     """
     from promptlint.engine.inspect import inspect
+    from promptlint.estimate.thousand import lines, per_thousand
     from promptlint.reporters.layout import View, layout_json, render_layout
 
     settings = read_config(
@@ -50,12 +51,27 @@ def command(
     values = _values(context) if context else {}
     found = inspect(target, settings, Path.cwd(), values)
     views = [View(one.layout, one.measure, one.reordered) for one in found]
+    costs = [
+        (
+            per_thousand(view.measure, model=settings.model or view.layout.model),
+            per_thousand(view.reordered, model=settings.model or view.layout.model, best=True),
+        )
+        for view in views
+    ]
     if format_ == "json":
-        click.echo(json.dumps([layout_json(view) for view in views], indent=2, ensure_ascii=False))
+        shown = [
+            layout_json(view)
+            | {"per_thousand": before and after and {"before": before.json(), "after": after.json()}}
+            for view, (before, after) in zip(views, costs, strict=True)
+        ]
+        click.echo(json.dumps(shown, indent=2, ensure_ascii=False))
         return
     colored = wants_color(color, sys.stdout)
     for number, view in enumerate(views):
         click.echo(("\n" if number else "") + render_layout(view, color=colored), nl=False, color=colored)
+        before, after = costs[number]
+        if before and after:
+            click.echo("\n" + "\n".join(lines(before, after)))
 
 
 def _values(path: Path) -> dict[str, Any]:

@@ -27,9 +27,10 @@ _OWN_LINES = frozenset(("name", "title", "source", "provenance", "uncertain", "e
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(name: str | None, model: str, config: Path | None, isolated: bool, format_: str) -> int:
     """List the cache rules of providers and engines, or show all of one with source and date."""
+    from promptlint.catalog.locate import own_files
     from promptlint.catalog.profiles import get_profile, load_profiles
 
-    extra = read_config(config, isolated, Path.cwd()).catalogs
+    extra = own_files(read_config(config, isolated, Path.cwd()).catalogs)
     if name is None:
         profiles = load_profiles(extra)
         shown = _list_json(profiles.values()) if format_ == "json" else "\n".join(_list(profiles.values()))

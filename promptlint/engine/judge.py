@@ -53,9 +53,10 @@ class Judge:
         from promptlint.catalog.profiles import DEFAULT_PROFILE, get_profile, profile_for
 
         extra = own_files(self._config.catalogs)
-        if self._config.profile:
-            return get_profile(self._config.profile, extra)
         model = self._config.model or layout.model
+        if self._config.profile:
+            chosen = get_profile(self._config.profile, extra)
+            return chosen.for_model(model) if model else chosen
         found = profile_for(layout.provider, model, extra) if layout.provider or model else None
         return found or get_profile(DEFAULT_PROFILE, extra)
 

@@ -2,5 +2,6 @@
 
 from promptlint.estimate.ask import Question, estimate
 from promptlint.estimate.report import Estimate
+from promptlint.estimate.thousand import Thousand, per_thousand
 
-__all__ = ["Estimate", "Question", "estimate"]
+__all__ = ["Estimate", "Question", "Thousand", "estimate", "per_thousand"]

@@ -95,24 +95,50 @@ def _count(node: ast.expr, names: Mapping[str, str]) -> str:
 
     Attributes, keys, ``.get(key, 0)``, ``getattr(x, name, 0)``, ``… or 0`` and local names are followed.
     """
-    if isinstance(node, ast.Attribute):
-        return node.attr
     if isinstance(node, ast.Name):
         return names.get(node.id, "")
+    if isinstance(node, ast.Attribute):
+        return _of(node.attr, node.value)
     if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
         return _count(node.values[0], names)
     if isinstance(node, ast.IfExp):
         return _count(node.body, names)
     if isinstance(node, ast.Subscript):
+        return _of(_text(node.slice), node.value)
+    if isinstance(node, ast.Call) and node.args:
+        called = node.func
+        if isinstance(called, ast.Attribute) and called.attr == "get":
+            return _of(_text(node.args[0]), called.value)
+        if isinstance(called, ast.Name) and called.id == "getattr" and len(node.args) > 1:
+            return _of(_text(node.args[1]), node.args[0])
+        if isinstance(called, ast.Name) and called.id in ("int", "float", "max"):
+            return _count(node.args[0], names)
+    return ""
+
+
+def _of(name: str, owner: ast.expr) -> str:
+    """Return a field's name; a bare ``cached_tokens`` of a program's own is not the API's."""
+    if name != "cached_tokens":
+        return name
+    last = _last(owner)
+    return name if last.endswith("_details") or last == "details" else ""
+
+
+def _last(node: ast.expr) -> str:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Subscript):
         return _text(node.slice)
+    if isinstance(node, ast.BoolOp):
+        return _last(node.values[0])
     if isinstance(node, ast.Call) and node.args:
         called = node.func
         if isinstance(called, ast.Attribute) and called.attr == "get":
             return _text(node.args[0])
         if isinstance(called, ast.Name) and called.id == "getattr" and len(node.args) > 1:
             return _text(node.args[1])
-        if isinstance(called, ast.Name) and called.id in ("int", "float", "max"):
-            return _count(node.args[0], names)
     return ""
 
 
