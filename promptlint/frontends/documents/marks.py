@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from promptlint.frontends.documents.nodes import DictNode, place_of
+from promptlint.frontends.documents.nodes import DictNode, Scalar, place_of
+from promptlint.frontends.mapped import MappedText
 from promptlint.layout import Breakpoint
 from promptlint.source import Place, Span
 
@@ -14,9 +15,10 @@ def mark_of(block: DictNode) -> Breakpoint | None:
     for marker in MARKERS:
         entry = block.entry(marker)
         if entry is not None:
-            ttl = entry.value.text("ttl") if isinstance(entry.value, DictNode) else ""
+            ttl = entry.value.get("ttl") if isinstance(entry.value, DictNode) else None
+            written = ttl.text if isinstance(ttl, MappedText) else ttl.raw if isinstance(ttl, Scalar) else ""
             place = Place(entry.key.path, Span(entry.key.span.start, place_of(entry.value).span.end))
-            return Breakpoint(place, marker, ttl)
+            return Breakpoint(place, marker, written)
     return None
 
 

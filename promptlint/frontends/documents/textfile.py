@@ -33,7 +33,7 @@ def read(source: SourceFile, context: Context, *, certain: bool = False) -> list
         return []
     start = front.body_start(source.text)
     body = MappedText.of(source, start)
-    style = _STYLES.get(PurePosixPath(path).suffix.lower()) or style_of(body.text)
+    style = _style(path, body.text)
     confidence = Confidence.HIGH if certain else _confidence(path, body.text, style != LITERAL_STYLE)
     if confidence is None:
         return []
@@ -47,6 +47,13 @@ def read(source: SourceFile, context: Context, *, certain: bool = False) -> list
         draft.speakers.begin("system" if evidence.names_system(path) else "")
         draft.add(draft.speakers.spoken(segment) for segment in content)
     return [draft.layout()]
+
+
+def _style(path: str, text: str) -> str:
+    """Return how the file is filled; coding assistants read their instructions as they stand."""
+    if path.endswith((".instructions.md", "copilot-instructions.md")):
+        return LITERAL_STYLE
+    return _STYLES.get(PurePosixPath(path).suffix.lower()) or style_of(text)
 
 
 def _confidence(path: str, text: str, has_fields: bool) -> Confidence | None:

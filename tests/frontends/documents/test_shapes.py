@@ -564,6 +564,13 @@ def test_a_file_that_the_user_names_needs_no_proof() -> None:
         assert len(documents.read(SourceFile(path, text), context, named=True)) == 1
 
 
+def test_instructions_of_coding_assistants_are_read_as_they_stand() -> None:
+    layout = one(
+        ".github/copilot-instructions.md", "You are in a repository. Name branches fix/{topic}, {date}."
+    )
+    assert not any(segment.is_hole for segment in layout.segments)
+
+
 def test_code_in_a_prompt_has_no_fields() -> None:
     text = 'system_prompt: |\n  You are a coder. {{ a }} {steps}\n  print(f"{city} is {x}")\n  ```python\n  d = {k}\n  ```\n'
     layout = one("p.yaml", text)
