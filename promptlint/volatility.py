@@ -32,7 +32,22 @@ _FILTER = re.compile(r"(?<!\|)\|(?!\|)\s*([A-Za-z_][\w.]*)")
 _QUOTED = re.compile(r"""(["'])(?:\\.|(?!\1).)*\1""")
 _LOOP_TARGETS = re.compile(r"^\s*(?:async\s+)?(?:for\s+)?([\w\s,()]+?)\s+in\s")
 _NAME = re.compile(r"[A-Za-z_$][\w$]*")
+# What may stand in a test for presence beside a name: "x is not none", "x|length > 0", "isinstance(x, list)".
+_NEUTRAL = re.compile(
+    r"^\s*(?:el)?if\b|\bnot\b"
+    r"|\|\s*(?:length|count|trim|list|default\([^)]*\))"
+    r"|\bis\s+(?:not\s+)?(?:defined|undefined|string|mapping|iterable|sequence|number|true|false|none|None|True|False)\b"
+    r"|(?:!=|==|>=?)\s*(?:[01]\b|\'\'|\"\"|None\b|none\b|null\b|\[\]|\{\})"
+    r"|\b(?:len|bool|callable|any|all|str)\b(?=\()"
+    r"|\b(?:isinstance|hasattr)\b(?=\()|,\s*[\w.\"'| ()]+(?=\))"
+    r"|\.(?:strip|get)\((?:[\"']\w+[\"'])?\)"
+)
+_JUNCTION = re.compile(r"\b(?:and|or)\b|&&|\|\|")
+_VALUE = r"[\w.$]+(?:\[[\w'\"]+\][\w.]*)*"
+_BARE = re.compile(rf"[\s(]*(?:{_VALUE})?(?:\(\s*(?:{_VALUE})?\s*\))?[\s)]*")
+_CLASS = re.compile(r"[A-Z]\w*[a-z]\w*")
 _SHOWN = 60
+_READ = 400  # characters of a condition or loop that are looked at; some patterns are quadratic
 
 
 def annotate(layout: Layout, catalog: Catalog) -> Layout:
@@ -99,7 +114,7 @@ def _hole(segment: Segment, catalog: Catalog) -> Segment:
         return segment
     cause = _by_filter(origin, catalog) or _by_call(origin, segment.place.path, catalog)
     if cause is None or cause.confidence is Confidence.LOW:
-        cause = _by_loop(segment) or cause or _by_name(origin, catalog)
+        cause = _by_loop(segment) or cause or _by_name(origin, segment.place.path, catalog)
     if cause is None:
         return segment
     if origin.chain and cause.place is None:
@@ -118,24 +133,19 @@ def _guard(guard: Guard, catalog: Catalog) -> Guard:
     kind = OriginKind.CALL if "(" in guard.expression else OriginKind.VARIABLE
     origin = Origin(kind, guard.expression, guard.name, names=guard.names)
     cause = _by_filter(origin, catalog) or _by_call(origin, guard.place.path, catalog)
-    if cause is None and not (guard.kind in ("if", "while") and _tests_presence(guard)):
-        cause = _by_name(origin, catalog)
+    if cause is None and not (guard.kind in ("if", "while") and tests_presence(guard)):
+        cause = _by_name(origin, guard.place.path, catalog)
     if cause is None:
         return guard
     return replace(guard, scope=cause.scope, cause=replace(cause, place=guard.place))
 
 
-_PRESENCE = re.compile(
-    r"^\s*(?:(?:el)?if\s+)?(?:not\s+)?[\w.\[\]'\"]+"
-    r"(?:\s*\|\s*(?:length|count|trim|default\([^)]*\)))?"
-    r"(?:\s+is\s+(?:not\s+)?(?:defined|undefined|none|None|true|false|string|mapping|iterable|sequence))?"
-    r"(?:\s*(?:!=|>)\s*(?:0|''|\"\"|None|none|null))?"
-    r"(?:\s+(?:and|or)\s+(?:not\s+)?[\w.]+(?:\s+is\s+(?:not\s+)?(?:defined|none|None))?)*\s*$"
-)
-
-
-def _tests_presence(guard: Guard) -> bool:
-    return not guard.expression or _PRESENCE.match(guard.expression) is not None
+def tests_presence(guard: Guard) -> bool:
+    """Tell whether a condition only asks whether values are there, or of which type they are."""
+    if len(guard.expression) > _READ:
+        return False
+    text = _NEUTRAL.sub(" ", guard.expression)
+    return all(_BARE.fullmatch(part) for part in _JUNCTION.split(text))
 
 
 def _by_filter(origin: Origin, catalog: Catalog) -> Cause | None:
@@ -152,18 +162,24 @@ def _by_filter(origin: Origin, catalog: Catalog) -> Cause | None:
 def _by_call(origin: Origin, path: str, catalog: Catalog) -> Cause | None:
     if origin.kind is not OriginKind.CALL:
         return None
-    in_code = path.endswith((".py", ".pyi", ".ipynb"))
     found: list[Cause] = []
     for name in _names(origin):
-        known = None if in_code else catalog.template_global(name)
+        known = None if _in_code(path) else catalog.template_global(name)
         if known := known or catalog.call(name):
             found.append(_cause(known, f"`{_shown(origin)}`", origin))
     return _worst(found)
 
 
-def _by_name(origin: Origin, catalog: Catalog) -> Cause | None:
-    known = ((name, catalog.name(name)) for name in _names(origin))
+def _by_name(origin: Origin, path: str, catalog: Catalog) -> Cause | None:
+    names = _names(origin)
+    if _in_code(path):  # `Document` is a class there, and says nothing about a value
+        names = tuple(name for name in names if not _CLASS.fullmatch(name.rpartition(".")[2]))
+    known = ((name, catalog.name(name)) for name in names)
     return _worst([_cause(found, f"`{name}` (by its name)", origin) for name, found in known if found])
+
+
+def _in_code(path: str) -> bool:
+    return path.endswith((".py", ".pyi", ".ipynb"))
 
 
 def _names(origin: Origin) -> tuple[str, ...]:
@@ -188,7 +204,7 @@ def _by_loop(segment: Segment) -> Cause | None:
     for guard in reversed(segment.guards):
         if guard.kind != "for" or guard.cause is None:
             continue
-        targets = _LOOP_TARGETS.match(guard.expression)
+        targets = _LOOP_TARGETS.match(guard.expression[:_READ])
         if targets and root.group() in _NAME.findall(targets.group(1)):
             return guard.cause
         if guard.name and re.match(rf"{re.escape(guard.name)}(?![\w$])", name):

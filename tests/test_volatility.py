@@ -123,6 +123,10 @@ def test_another_value_in_a_loop_keeps_its_own_cause() -> None:
         ("not user_name", "user_name", Scope.UNKNOWN),
         ("documents | length > 0", "documents", Scope.UNKNOWN),
         ("memories and memories is not none", "memories", Scope.UNKNOWN),
+        ("isinstance(documents, list)", "documents", Scope.UNKNOWN),
+        ("user_name.strip() != ''", "user_name", Scope.UNKNOWN),
+        ("(documents and memories) or question", "documents", Scope.UNKNOWN),
+        ("user_name.startswith('a')", "user_name", Scope.USER),
         ("user_role == 'admin'", "user_role", Scope.USER),
         ("turn > 3", "turn", Scope.REQUEST),
         ("product == 'a'", "product", Scope.UNKNOWN),
@@ -132,6 +136,12 @@ def test_a_test_for_presence_says_little(expression: str, name: str, scope: Scop
     guard = Guard("if", expression, PLACE, name=name)
     found = one(Segment(PLACE, "text", guards=(guard,)))
     assert found.guards[0].scope is scope
+
+
+def test_a_class_in_code_is_no_value() -> None:
+    assert one(hole("Document")).cause is not None
+    assert one(hole("docs.Document", path="p.py")).cause is None
+    assert one(hole("DOCUMENT", path="p.py")).cause is not None
 
 
 def test_a_condition_on_a_call() -> None:

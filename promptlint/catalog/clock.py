@@ -21,6 +21,7 @@ _TOKENS = re.compile(r"""\.(?:format|to_?string|toFormat)\(\s*(["'])(?P<f>[^"']*
 _SPEC = re.compile(r"""[:'"](?P<f>%[^"'}]+)""")
 _TIMESPEC = re.compile(r"""\.isoformat\([^)]*timespec\s*=\s*["'](?P<t>\w+)["']""")
 _PART = re.compile(r"\.(?P<part>[A-Za-z_]+)(?:\(\))?\s*$")
+_READ = 2000  # characters of an expression that are looked at, from its end
 _PARTS = {
     "date": Scope.DAY,
     "toordinal": Scope.DAY,
@@ -67,6 +68,7 @@ def refine_clock(scope: Scope, expression: str) -> Scope:
     scope stays as it is where the expression does not tell.
     """
     found: Scope | None = None
+    expression = expression[-_READ:]
     for pattern in (_STRFTIME, _TOKENS, _SPEC):
         if match := pattern.search(expression):
             found = clock_scope(match.group("f"))

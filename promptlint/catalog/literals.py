@@ -7,8 +7,10 @@ that says it belongs to one run: ``Current time: 2026-11-03T09:15:27Z``.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from promptlint.catalog.model import Volatile
 
@@ -19,6 +21,7 @@ _EXAMPLE = re.compile(
 )
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 LOOK_BACK = 200
+MOST = 100  # values of one kind in one text; where there are more, it is a record and no prompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +39,13 @@ def find_literals(text: str, table: tuple[Literal, ...]) -> Iterator[tuple[int, 
     Silent inside code fences, and behind words that announce an example within the last
     `LOOK_BACK` characters.
     """
+    fences: list[int] | None = None
     for literal in table:
         if literal.trigger not in text:
             continue
-        for match in literal.pattern.finditer(text):
-            if not _illustrates(text, match.start()):
+        for match in islice(literal.pattern.finditer(text), MOST):
+            if fences is None:
+                fences = [fence.start() for fence in _FENCE.finditer(text)]
+            in_code = bisect_right(fences, match.start()) % 2 == 1
+            if not in_code and not _EXAMPLE.search(text, max(0, match.start() - LOOK_BACK), match.start()):
                 yield match.start("value"), match.end("value"), literal.value
-
-
-def _illustrates(text: str, at: int) -> bool:
-    if _EXAMPLE.search(text, max(0, at - LOOK_BACK), at):
-        return True
-    return len(_FENCE.findall(text, 0, at)) % 2 == 1

@@ -55,22 +55,25 @@ class Thresholds:
     """Below which cost a finding is only counted.
 
     ``lost_tokens`` is what the user asked for and holds for every kind. None: one block of sixteen
-    tokens, and `DATA_FIRST` for data, which has to stand somewhere. A profile with larger blocks
-    hides nothing more: it loses whole blocks as soon as the text behind grows.
+    tokens, two where only a name speaks for the fault, and `DATA_FIRST` for data, which has to stand
+    somewhere. A profile with larger blocks hides nothing more: it loses whole blocks as soon as the
+    text behind grows.
     """
 
     lost_tokens: int | None = None
 
-    def of(self, kind: Kind, profile: ProfileLike) -> int:
-        """Return the fewest lost tokens that make a finding of this kind active."""
+    def of(self, kind: Kind, confidence: Confidence, profile: ProfileLike) -> int:
+        """Return the fewest lost tokens that make a finding active."""
         if self.lost_tokens is not None:
             return self.lost_tokens
         block = min(profile.block_tokens or BLOCK, BLOCK)
-        return max(block, DATA_FIRST) if kind in DATA else block
+        if kind in DATA:
+            return max(block, DATA_FIRST)
+        return 2 * block if confidence is Confidence.LOW else block
 
-    def status(self, kind: Kind, cost: Cost | None, profile: ProfileLike) -> Status:
+    def status(self, kind: Kind, confidence: Confidence, cost: Cost | None, profile: ProfileLike) -> Status:
         """Return whether a finding of this cost counts. A cost that nobody can know always does."""
-        if cost is None or cost.tokens >= self.of(kind, profile):
+        if cost is None or cost.tokens >= self.of(kind, confidence, profile):
             return Status.ACTIVE
         return Status.BELOW_THRESHOLD
 

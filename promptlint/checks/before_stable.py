@@ -92,7 +92,7 @@ class BeforeStable:
             cause.chain,
             cost,
             Fix(self.fix),
-            thresholds.status(kind, None if history else cost, measure.profile),
+            thresholds.status(kind, cause.confidence, None if history else cost, measure.profile),
             prompt=layout.name,
         )
 

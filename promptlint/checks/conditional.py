@@ -6,22 +6,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from promptlint.checks.base import (
+    DATA,
     HOW_OFTEN,
     Measure,
     Thresholds,
     costliest,
     history_behind,
-    is_history,
     lost_text,
     quoted,
     severity,
     weaker,
 )
 from promptlint.findings import Finding, Fix, Severity
-from promptlint.layout import Confidence, Guard, Kind, Layout, OriginKind, Scope
+from promptlint.layout import Cause, Confidence, Guard, Kind, Layout, OriginKind, Scope
+from promptlint.volatility import tests_presence
 
 _BRANCHES = ("if", "match", "try")
 _SHOWN = 60
+# A clock or a counter in a plain test is compared with something, as in `if now() > limit`.
+_ALWAYS_THERE = frozenset({Kind.CLOCK, Kind.RANDOM, Kind.COUNTER, Kind.ENVIRONMENT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,7 @@ class ConditionalSection:
         self, layout: Layout, measure: Measure, thresholds: Thresholds, index: int, guard: Guard
     ) -> Finding | None:
         cause = guard.cause
-        if cause is None or cause.scope is Scope.RELEASE or is_history(cause):
+        if cause is None or cause.scope is Scope.RELEASE or not _decides(guard, cause):
             return None
         cost = measure.lost_behind(index, cause.scope)
         history = history_behind(layout, index, cause.scope)
@@ -70,9 +73,22 @@ class ConditionalSection:
             cause.chain,
             cost,
             Fix("move the conditional text behind the stable text, or always send it"),
-            thresholds.status(cause.kind, None if history else cost, measure.profile),
+            thresholds.status(cause.kind, cause.confidence, None if history else cost, measure.profile),
             prompt=layout.name,
         )
+
+
+def _decides(guard: Guard, cause: Cause) -> bool:
+    """Tell whether a change of the value also changes which branch is taken.
+
+    Data that differs is still there, a set in another order has the same elements, and a
+    conversation that grows is still a conversation.
+    """
+    if cause.kind in (Kind.HISTORY, Kind.UNORDERED):
+        return False
+    if cause.kind in DATA and cause.confidence is Confidence.LOW:
+        return False
+    return cause.kind in _ALWAYS_THERE or not tests_presence(guard)
 
 
 def _sections(layout: Layout) -> Iterator[tuple[int, Guard]]:
@@ -124,7 +140,7 @@ class UnknownHole:
                 fix=Fix(
                     "declare its scope under [tool.promptlint.scopes], or move it behind the stable text"
                 ),
-                status=thresholds.status(Kind.REQUEST_INPUT, cost, measure.profile),
+                status=thresholds.status(Kind.REQUEST_INPUT, Confidence.LOW, cost, measure.profile),
                 prompt=layout.name,
             )
 

@@ -61,7 +61,7 @@ class HistoryBeforeStable:
             cause.chain,
             cost,
             Fix("put the fixed text first and the conversation last, or send its turns as messages"),
-            thresholds.status(Kind.RETRIEVED, cost, measure.profile),
+            thresholds.status(Kind.RETRIEVED, cause.confidence, cost, measure.profile),
             prompt=layout.name,
         )
 

@@ -45,6 +45,7 @@ KNOWN = {
     "documents": (Kind.RETRIEVED, Scope.REQUEST),
     "doc.page_content": (Kind.RETRIEVED, Scope.REQUEST),
     "searchResults": (Kind.RETRIEVED, Scope.REQUEST),
+    "old_memory_dict": (Kind.RETRIEVED, Scope.REQUEST),
     "memories": (Kind.RETRIEVED, Scope.REQUEST),
     "question": (Kind.REQUEST_INPUT, Scope.REQUEST),
     "question_1": (Kind.REQUEST_INPUT, Scope.REQUEST),

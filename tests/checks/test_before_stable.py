@@ -78,7 +78,15 @@ def test_less_than_a_block_is_counted_but_not_active() -> None:
 
 def test_a_profile_with_large_blocks_hides_nothing_more() -> None:
     for block, fewest in ((128, 16), (16, 16), (1, 1), (None, 16)):
-        assert Thresholds().of(Kind.CLOCK, Blocks16(block_tokens=block)) == fewest
+        assert Thresholds().of(Kind.CLOCK, Confidence.HIGH, Blocks16(block_tokens=block)) == fewest
+
+
+def test_a_name_alone_needs_two_blocks() -> None:
+    made = cause(Kind.PER_USER, R, confidence=Confidence.LOW)
+    [found] = run(layout(hole(made), text(31)))
+    assert found.status is Status.BELOW_THRESHOLD
+    [found] = run(layout(hole(made), text(32)))
+    assert found.status is Status.ACTIVE
 
 
 def test_data_may_stand_before_a_short_text() -> None:
@@ -183,6 +191,19 @@ def test_a_condition_around_a_value_that_changes_as_often_is_told_once() -> None
     admin = guard(cause(Kind.PER_USER, Scope.USER))
     inside = hole(cause(Kind.PER_USER, Scope.USER), guards=(admin,))
     assert [f.code for f in run(layout(inside, text(60)))] == ["PL104"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "expression"),
+    [
+        (Kind.UNORDERED, "len(names) > 3"),
+        (Kind.HISTORY, "history[0] == 1"),
+        (Kind.PER_USER, "user and user.name"),
+    ],
+)
+def test_a_condition_that_the_change_does_not_decide(kind: Kind, expression: str) -> None:
+    same = guard(cause(kind, R), expression=expression)
+    assert not run(layout(text(20, guards=(same,)), text(60)))
 
 
 def test_an_unknown_condition_is_silent() -> None:
