@@ -51,7 +51,7 @@ def _tokens(text: str) -> float:
         elif kind == "marks":
             total += 0.885
         elif kind == "cjk":
-            total += 0.75 * length
+            total += 0.74 * length
         else:
             total += 0.897 * length
     return total

@@ -35,6 +35,8 @@ def _train(path: Path, kind: str) -> Path:
             ]
         )
         alphabet = pre_tokenizers.ByteLevel.alphabet()
+    elif kind in ("wordpiece", "unigram"):
+        return _train_other(path, kind)
     else:
         tokenizer = Tokenizer(models.BPE(unk_token="<unk>", byte_fallback=False))
         tokenizer.normalizer = normalizers.Replace(" ", "\u2581")
@@ -55,11 +57,36 @@ def _train(path: Path, kind: str) -> Path:
     return path
 
 
+def _train_other(path: Path, kind: str) -> Path:
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
+
+    specials = ["<unk>", "<|im_start|>", "<|im_end|>"]
+    if kind == "wordpiece":
+        tokenizer = Tokenizer(models.WordPiece(unk_token="<unk>"))
+        tokenizer.normalizer = normalizers.BertNormalizer()
+        tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        trainer = trainers.WordPieceTrainer(vocab_size=400, special_tokens=specials, show_progress=False)
+    else:
+        tokenizer = Tokenizer(models.Unigram())
+        tokenizer.normalizer = normalizers.NFKC()
+        tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+        trainer = trainers.UnigramTrainer(
+            vocab_size=300, special_tokens=specials, unk_token="<unk>", show_progress=False
+        )
+    tokenizer.train_from_iterator([TEXT] * 4, trainer)
+    path.mkdir(parents=True, exist_ok=True)
+    tokenizer.save(str(path / "tokenizer.json"))
+    return path
+
+
+KINDS = ("bytes", "unknown-pattern", "sentence", "wordpiece", "unigram")
+
+
 @pytest.fixture(scope="session")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     pytest.importorskip("tokenizers")
     root = tmp_path_factory.mktemp("tokenizers")
-    return {kind: _train(root / kind, kind) for kind in ("bytes", "unknown-pattern", "sentence")}
+    return {kind: _train(root / kind, kind) for kind in KINDS}
 
 
 @pytest.fixture(scope="session")

@@ -23,7 +23,8 @@ TEXTS = st.lists(st.sampled_from(ATOMS), max_size=14).map("".join)
 
 
 def tokenizers() -> list[object]:
-    found: list[object] = ["o200k_base", "cl100k_base", "bytes", "unknown-pattern", "sentence"]
+    found: list[object] = ["o200k_base", "cl100k_base"]
+    found += ["bytes", "unknown-pattern", "sentence", "wordpiece", "unigram"]
     for name in ("llama3", "qwen3"):
         mark = pytest.mark.skipif(not has_splintr(), reason="splintr-rs is not installed")
         found.append(pytest.param(name, marks=mark))
@@ -76,6 +77,16 @@ def test_few_tokens_are_given_away(text: str, given_away: int) -> None:
         tokenizer = BytePairTokenizer(name, *load_tiktoken(name))
         run = tokenizer.run((text,))
         assert run.total - run.stable <= given_away, name
+
+
+@pytest.mark.parametrize("kind", ["bytes", "unknown-pattern", "sentence", "wordpiece", "unigram"])
+def test_a_tokenizer_file_gives_away_the_last_word(
+    kind: str, file_tokenizers: dict[str, FileTokenizer]
+) -> None:
+    tokenizer = file_tokenizers[kind]
+    head, tail = "You are a careful assistant. Answer the user's", " question"
+    run = tokenizer.run((head + tail,))
+    assert run.stable >= tokenizer.run((head,)).total
 
 
 def test_borders_come_from_the_end_once_each() -> None:

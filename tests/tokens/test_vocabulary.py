@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from promptlint.errors import UsageError
 from promptlint.tokens import vocabulary
@@ -57,6 +59,35 @@ def test_the_quicker_package_gives_the_same_ids(name: str) -> None:
     assert quick is not None
     for path in sorted(Path(vocabulary.__file__).parent.glob("*.py")):
         text = path.read_text(encoding="utf-8")
+        assert quick[0](text) == slow[0](text)
+
+
+_TRAPS = [
+    "'s",
+    "'LL",
+    "ſ",
+    "İ",
+    "  ",
+    "\n\n",
+    " \r\n",
+    "\t",
+    "12345",
+    "HTMLParser",
+    "naïve",
+    "世界",
+    "👍🏽",
+    "e\u0301",
+    "//\n",
+]
+
+
+@pytest.mark.skipif(not has_splintr(), reason="splintr-rs is not installed")
+@settings(max_examples=500, deadline=None)
+@given(st.lists(st.one_of(st.sampled_from(_TRAPS), st.text(max_size=4)), max_size=12).map("".join))
+def test_the_quicker_package_gives_the_same_ids_for_any_text(text: str) -> None:
+    for name in ("o200k_base", "cl100k_base"):
+        quick, slow = load_splintr(name), load_tiktoken(name)
+        assert quick is not None
         assert quick[0](text) == slow[0](text)
 
 
