@@ -9,11 +9,20 @@ from promptlint.frontends.documents import evidence, front, roles
 from promptlint.frontends.documents.claims import claims
 from promptlint.frontends.documents.content import LITERAL_STYLE, read_content, style_of
 from promptlint.frontends.documents.draft import Draft
+from promptlint.frontends.documents.requests import provider_of_model
 from promptlint.frontends.mapped import MappedText
 from promptlint.layout import Confidence, Layout, LayoutKind
 from promptlint.source import SourceFile
 
 MAX_CHARACTERS = 200_000
+_READ_AS_IT_STANDS = (
+    ".instructions.md",
+    "copilot-instructions.md",
+    "AGENTS.md",
+    "CLAUDE.md",
+    "GEMINI.md",
+    "SKILL.md",
+)
 _STYLES = {
     ".hbs": "mustache",
     ".handlebars": "mustache",
@@ -31,8 +40,9 @@ def read(source: SourceFile, context: Context, *, certain: bool = False) -> list
     path = source.path
     if not certain and (len(source.text) > MAX_CHARACTERS or not claims(path, source.text)):
         return []
-    start = front.body_start(source.text)
-    body = MappedText.of(source, start)
+    parts = front.split(source)
+    # Two rules around a text are no front matter.
+    body = parts.body if parts.head is not None else MappedText.of(source)
     style = _style(path, body.text)
     confidence = Confidence.HIGH if certain else _confidence(path, body.text, style != LITERAL_STYLE)
     if confidence is None:
@@ -40,6 +50,9 @@ def read(source: SourceFile, context: Context, *, certain: bool = False) -> list
     name = PurePosixPath(path).name.partition(".")[0]
     draft = Draft(name, source.place(0, len(source.text)), context, LayoutKind.TEMPLATE)
     draft.confidence = confidence
+    if parts.head is not None:
+        draft.model = parts.head.text("model")
+        draft.provider = provider_of_model(draft.model)
     content = draft.take(read_content(body, context, style))
     if roles.has_roles(body.text):
         draft.add(roles.split(content, body))
@@ -51,7 +64,7 @@ def read(source: SourceFile, context: Context, *, certain: bool = False) -> list
 
 def _style(path: str, text: str) -> str:
     """Return how the file is filled; coding assistants read their instructions as they stand."""
-    if path.endswith((".instructions.md", "copilot-instructions.md")):
+    if path.endswith(_READ_AS_IT_STANDS):
         return LITERAL_STYLE
     return _STYLES.get(PurePosixPath(path).suffix.lower()) or style_of(text)
 

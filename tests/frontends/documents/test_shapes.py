@@ -505,6 +505,7 @@ def test_text_files_that_are_prompts(path: str, text: str) -> None:
         ("guide/prompt-customization.md", "# Prompts\n\nSee [here](./x.md) and [there](../y.md).\n\n```python\nx\n```\n![a](b)"),
         ("mail/welcome.hbs", "You are an early bird, {{name}}!"),
         ("res/values/strings.xml", "<string>You are a %1$s</string>"),
+        ("AGENTS.md", "You are a guest here. Name branches fix/{topic} or {date}."),
         ("notes.txt", "Buy milk for ${price}"),
         (".github/workflows/ci.yml", "on: push\njobs: {a: {steps: [{run: 'echo ${{ x }}'}]}}"),
         ("package.json", '{"name": "prompt", "description": "You are {x}"}'),
@@ -562,6 +563,14 @@ def test_a_file_that_the_user_names_needs_no_proof() -> None:
     ):
         assert read(path, text) == []
         assert len(documents.read(SourceFile(path, text), context, named=True)) == 1
+
+
+def test_front_matter_of_markdown() -> None:
+    layout = one("prompts/a.md", "---\nmodel: gpt-4.1\ntitle: You {x}\n---\nHi {name}")
+    assert (layout.model, layout.provider) == ("gpt-4.1", "openai")
+    assert [shown(s) for s in layout.segments] == ["Hi", "<name>"]
+    ruled = one("prompts/b.md", "---\nYou are {role}.\n---\nHi {name}")
+    assert [s.origin.name for s in ruled.segments if s.is_hole] == ["role", "name"]
 
 
 def test_instructions_of_coding_assistants_are_read_as_they_stand() -> None:
