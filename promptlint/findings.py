@@ -33,12 +33,17 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Stable tokens, and whole blocks of them, that are computed again because of a finding."""
+    """Stable tokens, and whole blocks of them, that are computed again because of a finding.
+
+    ``usd_per_thousand`` are the dollars that these tokens cost in 1,000 requests, as it is and once they are
+    read from the cache; None where the provider's price is not known.
+    """
 
     tokens: int
     blocks: int
     profile: str
     estimated: bool = False  # counted without the model's own vocabulary
+    usd_per_thousand: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,17 @@ def price_for(
     return found or _own(rules, model, day, prompt_tokens)
 
 
+def per_thousand(tokens: int, profile: Profile) -> tuple[float, float] | None:
+    """Return the dollars for tokens of 1,000 requests, at the ordinary price and as reads from the cache.
+
+    Only our own rows are asked, so that a check stays quick. None where the profile's model has no price.
+    """
+    price = price_for(profile, profile.model, own=True)
+    if price is None:
+        return None
+    return tokens * price.ordinary / 1000, tokens * price.read / 1000
+
+
 def _own(profile: Profile, model: str, on: date, prompt_tokens: int) -> Price | None:
     row = profile.row_for(model, on)
     if row is None or row.usd is None:

@@ -33,11 +33,16 @@ def encode(finding: Finding) -> Plain:
         "scope": finding.scope.value,
         "origin": finding.origin and _place(finding.origin),
         "related": [[_place(step.place), step.note] for step in finding.related],
-        "cost": cost and [cost.tokens, cost.blocks, cost.profile, cost.estimated],
+        "cost": cost and [cost.tokens, cost.blocks, cost.profile, cost.estimated, cost.usd_per_thousand],
         "fix": fix and [fix.message, [[_place(e.place), e.text] for e in fix.edits], fix.safe],
         "status": finding.status.value,
         "prompt": finding.prompt,
     }
+
+
+def _to_cost(plain: list[Any]) -> Cost:
+    tokens, blocks, profile, estimated, usd = plain
+    return Cost(tokens, blocks, profile, estimated, (usd[0], usd[1]) if usd else None)
 
 
 def decode(plain: Plain) -> Finding:
@@ -54,7 +59,7 @@ def decode(plain: Plain) -> Finding:
         scope=Scope(plain["scope"]),
         origin=_to_place(plain["origin"]) if plain["origin"] else None,
         related=tuple(Step(_to_place(place), note) for place, note in plain["related"]),
-        cost=Cost(*cost) if cost else None,
+        cost=_to_cost(cost) if cost else None,
         fix=Fix(fix[0], tuple(Edit(_to_place(p), text) for p, text in fix[1]), fix[2]) if fix else None,
         status=Status(plain["status"]),
         prompt=plain["prompt"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -89,4 +90,15 @@ class Judge:
             annotated = self.annotate(layout)
             measure = self.measure(annotated)
             for check in CHECKS:
-                yield from check.run(annotated, measure, thresholds)
+                for finding in check.run(annotated, measure, thresholds):
+                    yield _priced(finding, measure.profile)
+
+
+def _priced(finding: Finding, profile: Profile) -> Finding:
+    """Add what the lost tokens cost, where they are paid for and the model's price is listed."""
+    cost = finding.cost
+    if cost is None or not cost.tokens or not profile.hosted or not profile.model:
+        return finding
+    from promptlint.catalog.prices import per_thousand
+
+    return replace(finding, cost=replace(cost, usd_per_thousand=per_thousand(cost.tokens, profile)))

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import promptlint
-from promptlint.findings import Finding, Severity, Status
+from promptlint.findings import Cost, Finding, Severity, Status
 from promptlint.report import Report, fingerprint
 from promptlint.reporters.mask import mask
 from promptlint.reporters.options import Options
@@ -37,6 +37,19 @@ def _place(report: Report, place: Place | None) -> dict[str, Any] | None:
     return {"file": at.file, "line": at.line}
 
 
+def _cost(cost: Cost) -> dict[str, Any]:
+    plain: dict[str, Any] = {
+        "tokens": cost.tokens,
+        "blocks": cost.blocks,
+        "profile": cost.profile,
+        "estimated": cost.estimated,
+    }
+    if cost.usd_per_thousand:
+        now, then = cost.usd_per_thousand
+        plain["usd_per_thousand_requests"] = {"now": now, "mended": then}
+    return plain
+
+
 def _finding(report: Report, finding: Finding) -> dict[str, Any]:
     at = spot(report, finding.primary)
     cost, fix = finding.cost, finding.fix
@@ -54,13 +67,7 @@ def _finding(report: Report, finding: Finding) -> dict[str, Any]:
         "confidence": finding.confidence.value,
         "scope": finding.scope.value,
         "origin": _place(report, finding.origin),
-        "cost": cost
-        and {
-            "tokens": cost.tokens,
-            "blocks": cost.blocks,
-            "profile": cost.profile,
-            "estimated": cost.estimated,
-        },
+        "cost": cost and _cost(cost),
         "status": finding.status.value,
         "reason": finding.reason,
         "prompt": finding.prompt,

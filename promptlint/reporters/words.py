@@ -18,7 +18,11 @@ def cost_text(cost: Cost) -> str:
     about = "about " if cost.estimated else ""
     # Where hits end at any token a block is a token: saying it twice helps nobody.
     blocks = f", {plural(cost.blocks, 'block')}" if 0 < cost.blocks < cost.tokens else ""
-    return f"{about}{plural(cost.tokens, 'token')}{blocks} ({cost.profile})"
+    money = ""
+    if cost.usd_per_thousand:
+        now, then = cost.usd_per_thousand
+        money = f"; ${now:,.2f} instead of ${then:,.2f} in 1,000 requests"
+    return f"{about}{plural(cost.tokens, 'token')}{blocks} ({cost.profile}){money}"
 
 
 def summary(report: Report) -> str:

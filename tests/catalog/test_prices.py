@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from promptlint.catalog.prices import price_for
+from promptlint.catalog.prices import per_thousand, price_for
 from promptlint.catalog.profiles import get_profile, profile_for
 
 TODAY = date(2026, 11, 29)
@@ -89,3 +89,9 @@ def test_own_price_says_where_and_when() -> None:
 
 def test_unlisted_model_has_no_price() -> None:
     assert price_for(get_profile("vllm"), "my-model", TODAY) is None
+
+
+def test_money_of_lost_tokens() -> None:
+    profile = profile_for("anthropic", "claude-opus-5", on=TODAY)
+    assert per_thousand(2000, profile) == (10.0, 1.0)  # $5 and $0.50 a million
+    assert per_thousand(2000, get_profile("vllm")) is None

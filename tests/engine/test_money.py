@@ -1,0 +1,55 @@
+"""What a finding costs in dollars, from the check to the reports and through the result cache."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from promptlint.config import Config
+from promptlint.engine import Request, check
+from promptlint.engine.codec import decode, encode
+from promptlint.reporters.words import cost_text
+
+PROGRAM = """
+from datetime import datetime
+
+import anthropic
+
+RULES = "Check each line of the order. " * 300
+
+
+def ask(client: anthropic.Anthropic, question: str):
+    return client.messages.create(
+        model="MODEL",
+        max_tokens=100,
+        system=[
+            {"type": "text", "text": f"It is {datetime.now()}."},
+            {"type": "text", "text": RULES, "cache_control": {"type": "ephemeral"}},
+        ],
+        messages=[{"role": "user", "content": question}],
+    )
+"""
+
+
+def costs(folder: Path, model: str, profile: str = ""):
+    (folder / "app.py").write_text(PROGRAM.replace("MODEL", model))
+    report = check(Request(("app.py",), Config(root=folder, cache=False, profile=profile), folder))
+    return {finding.code: finding for finding in report.findings if finding.cost and finding.cost.tokens}
+
+
+def test_a_provider_with_a_price(tmp_path: Path) -> None:
+    found = costs(tmp_path, "claude-opus-5")
+    assert {"PL101", "PL601"} <= found.keys()
+    for finding in found.values():
+        now, then = finding.cost.usd_per_thousand
+        assert now == pytest.approx(finding.cost.tokens * 5 / 1000)
+        assert then == pytest.approx(now / 10)
+        assert "in 1,000 requests" in cost_text(finding.cost)
+        assert decode(json.loads(json.dumps(encode(finding)))) == finding
+
+
+def test_an_engine_has_none(tmp_path: Path) -> None:
+    found = costs(tmp_path, "claude-opus-5", profile="vllm")
+    assert found["PL101"].cost.usd_per_thousand is None
