@@ -21,7 +21,7 @@ from promptlint.frontends.jinja.lexer import JinjaError
 from promptlint.frontends.jinja.parse import parse_anew
 
 MAX_TEXT = 200_000
-MAX_TAGS = 8_000
+MAX_TAGS = 3_000
 _TOKENS: dict[str, object] = {
     "bos_token": "<s>",
     "eos_token": "</s>",
@@ -52,9 +52,9 @@ class Examination:
     gaps: tuple[str, ...] = ()
 
 
-def examine(text: str) -> Examination:
+def examine(text: str, meter: Meter | None = None) -> Examination:
     """Render a chat template with growing conversations; never raises for a bad template."""
-    meter = Meter()
+    meter = meter or Meter()
     try:
         parsed = parse_anew(text, "chat", Delimiters())
         if len(text) > MAX_TEXT or len(parsed.tokens.tags) > MAX_TAGS:

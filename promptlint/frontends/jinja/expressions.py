@@ -26,6 +26,7 @@ from promptlint.frontends.jinja.values import (
     Value,
     choice,
     composite,
+    is_small,
     lift,
     names_of,
     plain,
@@ -551,22 +552,28 @@ def _condition(node: nodes.CondExpr, scope: Scope) -> Value:
 
 def _list(node: nodes.List | nodes.Tuple, scope: Scope) -> Value:
     values = tuple(evaluate(item, scope) for item in node.items)
+    found: Value = Items(values)
     if all(isinstance(value, Known) for value in values):
         constants = [value.value for value in values if isinstance(value, Known)]
-        return Known(tuple(constants) if isinstance(node, nodes.Tuple) else constants)
-    return Items(values)
+        found = Known(tuple(constants) if isinstance(node, nodes.Tuple) else constants)
+    return found if is_small(found) else _opaque(node, scope)
 
 
 def _dict(node: nodes.Dict, scope: Scope) -> Value:
-    found: dict[str, Value] = {}
+    values: dict[str, Value] = {}
     for pair in node.items:
         key = evaluate(pair.key, scope)
         if not isinstance(key, Known) or not isinstance(key.value, str):
             return composite(tuple(evaluate(item.value, scope) for item in node.items), written(node, scope))
-        found[key.value] = evaluate(pair.value, scope)
-    if all(isinstance(value, Known) for value in found.values()):
-        return Known({key: value.value for key, value in found.items() if isinstance(value, Known)})
-    return Fields(found)
+        values[key.value] = evaluate(pair.value, scope)
+    found: Value = Fields(values)
+    if all(isinstance(value, Known) for value in values.values()):
+        found = Known({key: value.value for key, value in values.items() if isinstance(value, Known)})
+    return found if is_small(found) else _opaque(node, scope)
+
+
+def _opaque(node: nodes.Expr, scope: Scope) -> Symbol:
+    return Symbol(OriginKind.OPAQUE, "", written(node, scope)[:200], exact=False, why="too large to follow")
 
 
 _HANDLERS: Mapping[type[nodes.Node], Callable[..., Value]] = {

@@ -9,11 +9,30 @@ from collections.abc import Callable, Mapping
 from markupsafe import escape
 
 MAX_TEXT = 100_000
+MAX_ITEMS = 2_000
 Constant = object
 
 
 class NotFoldedError(Exception):
     """The operation is not one that is folded; the value stays a symbol."""
+
+
+def is_small(value: Constant) -> bool:
+    """Tell whether a constant has few items, counted as often as they would be printed.
+
+    ``[x, x]`` of ``[x, x]`` of … shares its parts, but printing or comparing it does not.
+    """
+    waiting, seen = [value], 0
+    while waiting:
+        item = waiting.pop()
+        seen += 1
+        if isinstance(item, dict):
+            waiting.extend(item.values())
+        elif isinstance(item, list | tuple):
+            waiting.extend(item)
+        if seen + len(waiting) > MAX_ITEMS:
+            return False
+    return True
 
 
 def to_text(value: Constant) -> str:
@@ -151,6 +170,8 @@ def arithmetic(kind: str, left: Constant, right: Constant) -> Constant:
     if kind == "Add" and isinstance(left, str) and isinstance(right, str):
         return _bounded(left + right)
     if kind == "Add" and isinstance(left, list) and isinstance(right, list):
+        if len(left) + len(right) > MAX_ITEMS:
+            raise NotFoldedError
         return left + right
     if not isinstance(left, int | float) or not isinstance(right, int | float) or kind not in _ARITHMETIC:
         raise NotFoldedError

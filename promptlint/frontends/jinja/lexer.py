@@ -24,6 +24,9 @@ _SPACE = re.compile(r"\s*")
 _BEGINS = ("variable_begin", "block_begin", "comment_begin", "raw_begin", "linestatement_begin")
 _ENDS = ("variable_end", "block_end", "comment_end", "raw_end", "linestatement_end")
 
+MAX_TAGS = 20_000
+MAX_TOKENS = 200_000
+
 #: dialect → (trim_blocks, lstrip_blocks). ``chat`` is what `transformers` sets for chat templates.
 DIALECTS = {"jinja": (False, False), "trimmed": (True, True), "chat": (True, True)}
 
@@ -34,6 +37,10 @@ class JinjaError(Exception):
     def __init__(self, message: str, offset: int) -> None:
         super().__init__(message)
         self.offset = offset
+
+
+class TooManyTagsError(JinjaError):
+    """A template that may well be valid, but is too large to read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +106,7 @@ def tokenize(env: Environment, text: str) -> Tokens:
     """Lex a template.
 
     Raises:
+        TooManyTagsError: beyond `MAX_TAGS` or `MAX_TOKENS`.
         JinjaError: the text has an unclosed tag, comment or string, or a stray character.
     """
     items: list[tuple[int, str, str]] = []
@@ -124,6 +132,8 @@ def tokenize(env: Environment, text: str) -> Tokens:
                 before = kind
             items.append((at, kind, value))
             at += len(value)
+            if len(tags) > MAX_TAGS or len(items) > MAX_TOKENS:
+                raise TooManyTagsError(f"more than {len(tags):,} tags", at)
     except TemplateSyntaxError as error:
         raise JinjaError(error.message or "syntax error", min(at, len(text))) from None
     return Tokens(tuple(items), tuple(tags), frozenset(names))

@@ -8,16 +8,17 @@ from promptlint.frontends.base import Delimiters
 from promptlint.frontends.jinja.values import Piece, Source, Symbol
 from promptlint.layout import OriginKind
 
+MAX_PIECES = 20_000
 _NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 
 
 def loose_pieces(text: str, source: Source, delimiters: Delimiters) -> list[Piece]:
-    """Cut a broken template at its delimiters; conditions and loops are lost, whitespace is kept."""
+    """Cut a broken template at its delimiters: conditions and loops are lost, whitespace is kept."""
     pairs = (delimiters.variable, delimiters.block, delimiters.comment)
     opening = re.compile("|".join(f"({re.escape(pair[0])})" for pair in pairs))
     found: list[Piece] = []
     at = 0
-    while at < len(text):
+    while at < len(text) and len(found) < MAX_PIECES:
         match = opening.search(text, at)
         end = text.find(pairs[(match.lastindex or 1) - 1][1], match.end()) if match else -1
         stop = match.start() if match and end >= 0 else len(text)

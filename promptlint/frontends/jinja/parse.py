@@ -15,23 +15,12 @@ from jinja2.parser import Parser
 from promptlint.frontends.base import Delimiters
 from promptlint.frontends.jinja.lexer import JinjaError, OffsetStream, Tokens, environment, stream, tokenize
 
+MAX_CACHED = 64_000  # characters of a template that is kept for the next one that includes it
 _OWN_TAGS = frozenset(
-    [
-        "for",
-        "if",
-        "block",
-        "extends",
-        "print",
-        "macro",
-        "include",
-        "from",
-        "import",
-        "set",
-        "with",
-        "autoescape",
-        "call",
-        "filter",
-    ]
+    (
+        *("for", "if", "block", "extends", "print", "macro", "include", "from", "import", "set"),
+        *("with", "autoescape", "call", "filter", "raw"),
+    )
 )
 _INNER_TAGS = ("elif", "else", "pluralize")
 _Expr = TypeVar("_Expr", bound=nodes.Expr)
@@ -177,13 +166,19 @@ class _Parser(Parser):
         return nodes.If(count, plural, [], body, lineno=token.lineno)
 
 
-@lru_cache(maxsize=128)
 def parse(text: str, dialect: str, delimiters: Delimiters) -> Parsed:
     """Parse a template whose newlines are ``\\n``. The result is shared: its tree must not be changed.
 
     Raises:
         JinjaError: with what is wrong and at which offset.
     """
+    if len(text) > MAX_CACHED:
+        return parse_anew(text, dialect, delimiters)
+    return _parse_once(text, dialect, delimiters)
+
+
+@lru_cache(maxsize=128)
+def _parse_once(text: str, dialect: str, delimiters: Delimiters) -> Parsed:
     return parse_anew(text, dialect, delimiters)
 
 

@@ -8,7 +8,7 @@ from posixpath import basename
 
 from promptlint.frontends.base import Context
 from promptlint.frontends.jinja.fragment import Fragment, build
-from promptlint.frontends.jinja.lexer import DIALECTS, JinjaError
+from promptlint.frontends.jinja.lexer import DIALECTS, JinjaError, TooManyTagsError
 from promptlint.frontends.jinja.loose import loose_pieces
 from promptlint.frontends.jinja.parse import parse
 from promptlint.frontends.jinja.roles import assign_roles
@@ -58,8 +58,10 @@ def segments(text: MappedText, context: Context, *, dialect: str = "jinja") -> F
     try:
         parsed = parse(text.text, dialect, context.delimiters)
     except JinjaError as error:
-        observation = Observation("parse-error", text.place(error.offset, error.offset), detail=str(error))
         pieces = loose_pieces(text.text, source, context.delimiters)
+        if isinstance(error, TooManyTagsError):
+            return build(pieces, (f"too large to read: {error}",))
+        observation = Observation("parse-error", text.place(error.offset, error.offset), detail=str(error))
         return build(pieces, (f"not valid Jinja: {error}",), (observation,))
     walker = Walker(parsed, source, context, dialect, files=(text.path,))
     out: list[Piece] = walker.out

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from jinja2 import nodes
 
+from promptlint.frontends.jinja import fold
 from promptlint.frontends.jinja.parse import Parsed
 from promptlint.layout import Guard, OriginKind, Step
 from promptlint.source import Place
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from promptlint.frontends.jinja.scopes import Variables
 
 MAX_CHOICES = 16
+MAX_NAMES = 24
 
 
 @dataclass(frozen=True)
@@ -153,6 +155,31 @@ def symbols(value: Value) -> Iterator[Symbol]:
             pass
 
 
+def is_small(value: Value) -> bool:
+    """Tell whether a list or mapping holds few values, counting shared parts as often as they occur."""
+    waiting, seen = [value], 0
+    while waiting:
+        item = waiting.pop()
+        seen += 1
+        match item:
+            case Items():
+                waiting.extend(item.values)
+            case Fields():
+                waiting.extend(item.values.values())
+            case Choice():
+                waiting.extend(option for _, option in item.options)
+            case Text():
+                seen += len(item.pieces)
+            case Known():
+                if not fold.is_small(item.value):
+                    return False
+            case Symbol() | Loop() | Macro():
+                pass
+        if seen + len(waiting) > fold.MAX_ITEMS:
+            return False
+    return True
+
+
 def plain(value: Value) -> Value:
     """Return captured text that is the same in every rendering as a constant, others unchanged."""
     if isinstance(value, Text) and all(piece.text is not None and not piece.guards for piece in value.pieces):
@@ -161,16 +188,18 @@ def plain(value: Value) -> Value:
 
 
 def names_of(*values: Value) -> tuple[str, ...]:
-    """Return the names in values, each once; those that only a condition contributes come last."""
+    """Return up to `MAX_NAMES` names in values, each once; those of conditions alone come last."""
     found: dict[str, None] = {}
     for value in values:
         for symbol in symbols(value):
             found.update(dict.fromkeys(symbol.names or (symbol.path,)))
+            if len(found) >= MAX_NAMES:
+                return tuple(found)[:MAX_NAMES]
     for value in values:
         if isinstance(value, Choice):
             for guards, _ in value.options:
                 found.update({guard.name: None for guard in guards if guard.name})
-    return tuple(found)
+    return tuple(found)[:MAX_NAMES]
 
 
 def composite(values: tuple[Value, ...], expression: str, why: str = "") -> Value:
