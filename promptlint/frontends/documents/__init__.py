@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from promptlint.frontends.base import Context
+from promptlint.frontends.documents import evidence
 from promptlint.frontends.documents.claims import DATA_SUFFIXES, HEAD, SEMANTIC_KERNEL, claims
 from promptlint.layout import Layout
 from promptlint.source import SourceFile
@@ -38,4 +39,6 @@ def read(source: SourceFile, context: Context, *, named: bool = False) -> list[L
     try:
         return shapes.read(source, context, certain=named)
     except DataError as error:
+        if "{%" in source.text and evidence.is_named_prompt(source.path):
+            return textfile.read(source, context, certain=True)  # a template that prints YAML or JSON
         return broken(source, error, certain=named)

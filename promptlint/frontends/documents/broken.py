@@ -11,17 +11,15 @@ from promptlint.source import SourceFile
 def broken(source: SourceFile, error: DataError, *, certain: bool = False) -> list[Layout]:
     """Return an empty layout that says where reading stopped, if the file is certainly a prompt file.
 
-    Many YAML and JSON files are templates for other programs, or wrong on purpose in tests; only a name
-    that speaks of prompts makes it worth a word.
+    Many YAML and JSON files are templates for other programs, or wrong on purpose in tests; only its name
+    or folder makes it worth a word.
     """
-    path = source.path
-    stem = path.rpartition("/")[2]
-    if not (certain or evidence.PROMPT_WORDS & evidence.words(stem)):
+    if not (certain or evidence.is_named_prompt(source.path)):
         return []
     observation = Observation("parse-error", error.place, error.why)
     return [
         Layout(
-            name=stem.partition(".")[0],
+            name=source.path.rpartition("/")[2].partition(".")[0],
             place=source.place(0, len(source.text)),
             segments=(),
             kind=LayoutKind.TEMPLATE,

@@ -92,6 +92,7 @@ class _Builder:
         self.source = source
         self.documents: list[Node] = []
         self.frames: list[_Frame] = []
+        self.at = 0  # where the event in hand begins
         self.anchors: dict[str, tuple[Node, _Size]] = {}
 
     def error(self, at: int, why: str) -> DataError:
@@ -99,13 +100,12 @@ class _Builder:
 
     def take(self, event: Event) -> None:
         """Add one event to the tree."""
+        self.at = _index(event.start_mark)
         if isinstance(event, ScalarEvent):
             self.put(self.scalar(event), _Size(1, 0), event.anchor)
         elif isinstance(event, AliasEvent):
             if event.anchor not in self.anchors:
-                raise self.error(
-                    _index(event.start_mark), f"alias *{event.anchor} stands before or inside its anchor"
-                )
+                raise self.error(self.at, f"alias *{event.anchor} stands before or inside its anchor")
             self.put(*self.anchors[event.anchor], None)
         elif isinstance(event, CollectionStartEvent):
             start = self.start_of(event)
@@ -131,9 +131,9 @@ class _Builder:
         total.nodes += size.nodes
         total.depth = max(total.depth, size.depth + 1)
         if total.nodes > MAX_NODES:
-            raise self.error(frame.start, f"its aliases stand for more than {MAX_NODES:,} values")
+            raise self.error(self.at, f"its aliases stand for more than {MAX_NODES:,} values")
         if total.depth > MAX_DEPTH:
-            raise self.error(frame.start, f"nested deeper than {MAX_DEPTH} once its aliases are followed")
+            raise self.error(self.at, f"nested deeper than {MAX_DEPTH} once its aliases are followed")
 
     def start_of(self, event: NodeEvent) -> int:
         """Return where a node begins behind its anchor and tag."""

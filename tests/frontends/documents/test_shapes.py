@@ -540,6 +540,7 @@ def test_files_that_hold_no_prompt(path: str, text: str) -> None:
         ("a.prompty", "---\nname: [x\n---\nsystem:\nHi", 3),
         ("a.prompt", "---\na: b: c\n---\nHi", 2),
         ("cfg/prompts.yaml", "a: b\nc: 'x\n", 3),
+        ("agent/prompts/judge.yml", "a: b\nc: 'x\n", 3),
         ("cfg/system_prompt.json", '{"a": 1,\n "b" 2}', 2),
         ("cfg/prompts.toml", "a = 1\nb = ]\n", 2),
     ],
@@ -563,6 +564,12 @@ def test_a_file_that_the_user_names_needs_no_proof() -> None:
     ):
         assert read(path, text) == []
         assert len(documents.read(SourceFile(path, text), context, named=True)) == 1
+
+
+def test_template_that_prints_yaml() -> None:
+    layout = one("prompts/a.yaml", "{% for m in ms %}\n- role: {{ m.role }}\n{% endfor %}\n")
+    assert [s.origin.name for s in layout.segments if s.is_hole] == ["ms[].role"]
+    assert layout.complete
 
 
 def test_front_matter_of_markdown() -> None:
