@@ -26,9 +26,8 @@ $(VENV)/.demo: $(BIN)/python pyproject.toml requirements-test.txt
 	@touch $@
 
 $(VENV)/.test: $(BIN)/python pyproject.toml requirements-test.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-test.txt
-	$(BIN)/python -c 'import torch' 2>/dev/null || \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements-test.txt "$(TORCH)"
+	@if $(BIN)/python -c 'import torch' 2>/dev/null; then torch=; else torch="$(TORCH)"; fi; \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-test.txt $$torch
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
 	@touch $@
 
