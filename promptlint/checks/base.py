@@ -176,24 +176,6 @@ def quoted(what: str) -> str:
     return f"`{what}`" if "`" not in what and _CODE.fullmatch(what) else what
 
 
-def history_behind(layout: Layout, index: int, scope: Scope) -> bool:
-    """Tell whether the conversation so far stands behind a segment, and changes less often than it.
-
-    It does when a later message holds the history, or when the system part is rendered anew in front
-    of a conversation that goes on.
-    """
-    if not scope.narrower_than(Scope.SESSION):
-        return False
-    here = layout.segments[index]
-    place = (here.section, here.message)
-    if layout.repeated and here.section in ("tools", "system"):
-        return True
-    return any(
-        (later.section, later.message) != place and is_history(later.cause, *(g.cause for g in later.guards))
-        for later in layout.segments[index + 1 :]
-    )
-
-
 def is_history(*causes: Cause | None) -> bool:
     """Tell whether one of the causes is the conversation so far."""
     return any(cause is not None and cause.kind is Kind.HISTORY for cause in causes)

@@ -16,12 +16,12 @@ from promptlint.checks.base import (
     Measure,
     Thresholds,
     costliest,
-    history_behind,
     lost_text,
     quoted,
     severity,
     weaker,
 )
+from promptlint.checks.behind import Behind
 from promptlint.findings import Finding, Fix
 from promptlint.layout import Cause, Guard, Kind, Layout, Scope, Section, Step
 from promptlint.source import Place
@@ -53,10 +53,11 @@ class BeforeStable:
 
     def run(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
         """Yield one finding for each group of such values that stand together, with its cost."""
+        behind = Behind(layout)
         found = [
             finding
             for index, place, cause in sorted(self._values(layout), key=lambda value: value[0])
-            if (finding := self._finding(layout, measure, thresholds, index, place, cause))
+            if (finding := self._finding(layout, measure, thresholds, behind, index, place, cause))
         ]
         yield from costliest(grouped(found))
 
@@ -70,11 +71,20 @@ class BeforeStable:
                 yield index, guard.place, guard.cause
 
     def _finding(
-        self, layout: Layout, measure: Measure, thresholds: Thresholds, index: int, place: Place, cause: Cause
+        self,
+        layout: Layout,
+        measure: Measure,
+        thresholds: Thresholds,
+        behind: Behind,
+        index: int,
+        place: Place,
+        cause: Cause,
     ) -> Finding | None:
+        if cause.scope is Scope.RELEASE or behind.kept_as_sent(index):
+            return None
         cost = measure.lost_behind(index, cause.scope)
-        history = history_behind(layout, index, cause.scope)
-        if cause.scope is Scope.RELEASE or (cost.tokens <= 0 and not history):
+        history = behind.history(index, cause.scope)
+        if not history and (cost.tokens <= 0 or behind.only_closes(index)):
             return None
         kind = self.reported or cause.kind
         subject = self.subject.format(what=quoted(cause.what))

@@ -11,12 +11,12 @@ from promptlint.checks.base import (
     Measure,
     Thresholds,
     costliest,
-    history_behind,
     lost_text,
     quoted,
     severity,
     weaker,
 )
+from promptlint.checks.behind import Behind
 from promptlint.findings import Finding, Fix, Severity
 from promptlint.layout import Cause, Confidence, Guard, Kind, Layout, OriginKind, Scope
 from promptlint.volatility import tests_presence
@@ -37,21 +37,30 @@ class ConditionalSection:
 
     def run(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
         """Yield one finding for each condition, at the condition."""
+        behind = Behind(layout)
         found = [
             finding
             for index, guard in _sections(layout)
-            if (finding := self._finding(layout, measure, thresholds, index, guard))
+            if (finding := self._finding(layout, measure, thresholds, behind, index, guard))
         ]
         yield from costliest(found)
 
     def _finding(
-        self, layout: Layout, measure: Measure, thresholds: Thresholds, index: int, guard: Guard
+        self,
+        layout: Layout,
+        measure: Measure,
+        thresholds: Thresholds,
+        behind: Behind,
+        index: int,
+        guard: Guard,
     ) -> Finding | None:
         cause = guard.cause
         if cause is None or cause.scope is Scope.RELEASE or not _decides(guard, cause):
             return None
+        if behind.kept_as_sent(index):
+            return None
         cost = measure.lost_behind(index, cause.scope)
-        history = history_behind(layout, index, cause.scope)
+        history = behind.history(index, cause.scope)
         if cost.tokens <= 0 and not history:
             return None
         condition = " ".join(guard.expression.split())

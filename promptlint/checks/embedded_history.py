@@ -15,7 +15,7 @@ from promptlint.checks.base import (
     severity,
     weaker,
 )
-from promptlint.findings import Cost, Finding, Fix
+from promptlint.findings import Finding, Fix
 from promptlint.layout import Cause, Kind, Layout, LayoutKind, Scope
 from promptlint.source import Place
 
@@ -35,17 +35,27 @@ class HistoryBeforeStable:
         """Yield one finding for each place where the history is printed into a text."""
         if layout.kind is not LayoutKind.CHAT_TEMPLATE:
             last = {place: (index, cause) for index, place, cause in _printed(layout)}
+            own = _own_tokens(layout, measure) if last else []
             found = [
                 finding
                 for place, (index, cause) in last.items()
-                if (finding := self._finding(layout, measure, thresholds, index, place, cause))
+                if (finding := self._finding(layout, measure, thresholds, index, own[index], place, cause))
             ]
             yield from costliest(found)
 
     def _finding(
-        self, layout: Layout, measure: Measure, thresholds: Thresholds, index: int, place: Place, cause: Cause
+        self,
+        layout: Layout,
+        measure: Measure,
+        thresholds: Thresholds,
+        index: int,
+        own: int,
+        place: Place,
+        cause: Cause,
     ) -> Finding | None:
-        cost = _within_message(layout, measure, index)
+        cost = measure.lost_behind(index, Scope.SESSION)
+        if own < cost.tokens:  # what follows in later messages moves on in any case
+            cost = replace(cost, tokens=own, blocks=own // (measure.profile.block_tokens or 1))
         if cost.tokens <= 0:
             return None
         return Finding(
@@ -76,18 +86,13 @@ def _printed(layout: Layout) -> Iterator[tuple[int, Place, Cause]]:
             yield index, segment.place, segment.cause
 
 
-def _within_message(layout: Layout, measure: Measure, index: int) -> Cost:
-    """Return what is lost behind a segment in its own message: what follows moves on in any case."""
+def _own_tokens(layout: Layout, measure: Measure) -> list[int]:
+    """Return for each segment the stable tokens behind it in its own message."""
     segments = layout.segments
-    here = (segments[index].section, segments[index].message)
-    own = sum(
-        measure.tokens(at)
-        for at in range(index + 1, len(segments))
-        if (segments[at].section, segments[at].message) == here
-        and Scope.SESSION.narrower_than(segments[at].effective_scope)
-    )
-    cost = measure.lost_behind(index, Scope.SESSION)
-    if own >= cost.tokens:
-        return cost
-    block = measure.profile.block_tokens or 1
-    return replace(cost, tokens=own, blocks=own // block)
+    behind = [0] * len(segments)
+    for index in range(len(segments) - 2, -1, -1):
+        here, following = segments[index], segments[index + 1]
+        if (here.section, here.message) == (following.section, following.message):
+            stable = Scope.SESSION.narrower_than(following.effective_scope)
+            behind[index] = behind[index + 1] + (measure.tokens(index + 1) if stable else 0)
+    return behind

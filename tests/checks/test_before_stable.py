@@ -2,7 +2,7 @@ import pytest
 
 from promptlint.checks import CHECKS, Thresholds, costliest
 from promptlint.findings import Finding, Severity, Status
-from promptlint.layout import Confidence, Kind, Layout, LayoutKind, Scope, Step
+from promptlint.layout import Confidence, Kind, Layout, LayoutKind, Scope, Segment, Step
 from tests.checks.build import (
     MESSAGES,
     SYSTEM,
@@ -124,8 +124,22 @@ def test_a_repeated_prompt_has_history_behind_its_system_part() -> None:
     clock = cause(Kind.CLOCK, R)
     [found] = run(layout(hole(clock, section=SYSTEM), repeated=True))
     assert found.status is Status.ACTIVE
-    # A message that is kept as it was sent loses nothing.
-    assert not run(layout(hole(clock, section=MESSAGES), repeated=True))
+
+
+def test_a_message_that_is_kept_as_it_was_sent_loses_nothing() -> None:
+    clock = cause(Kind.CLOCK, R)
+    assert not run(layout(hole(clock, section=MESSAGES, role="user"), text(60), repeated=True))
+    assert run(layout(hole(clock, section=MESSAGES, role="user"), text(60)))
+    assert run(layout(hole(clock, section=MESSAGES, role="system"), text(60), repeated=True))
+
+
+def test_what_closes_a_value_is_part_of_it() -> None:
+    clock = hole(cause(Kind.CLOCK, R))
+    closing = Segment(place(0), '</asked_at>\n"). ', scope=Scope.RELEASE)
+    words = Segment(place(0), "</asked_at> Go on.", scope=Scope.RELEASE)
+    everything = Thresholds(1)
+    assert not run(layout(clock, closing, hole(), closing), everything)
+    assert run(layout(clock, words), everything)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,66 @@
+"""What stands behind a segment, beside countable text."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+
+from promptlint.checks.base import is_history
+from promptlint.layout import Layout, Scope, Section
+
+_TAG = re.compile(r"</?[\w:-]+>")
+_WORD = re.compile(r"\w")
+
+
+class Behind:
+    """Answers for one layout; each is found by one walk over its segments, however many ask."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+
+    @cached_property
+    def _last_history(self) -> int | None:
+        found = None
+        for index, segment in enumerate(self._layout.segments):
+            if is_history(segment.cause, *(guard.cause for guard in segment.guards)):
+                found = index
+        return found
+
+    @cached_property
+    def _last_word(self) -> int | None:
+        found = None
+        for index, segment in enumerate(self._layout.segments):
+            if segment.text and _WORD.search(_TAG.sub("", segment.text)):
+                found = index
+        return found
+
+    def history(self, index: int, scope: Scope) -> bool:
+        """Tell whether the conversation so far stands behind a segment, and changes less often than it.
+
+        It does when a later message holds the history, or when the system part is rendered anew in
+        front of a conversation that goes on.
+        """
+        if not scope.narrower_than(Scope.SESSION):
+            return False
+        here = self._layout.segments[index]
+        if self._layout.repeated and here.section is not Section.MESSAGES:
+            return True
+        last = self._last_history
+        if last is None or last <= index:
+            return False
+        there = self._layout.segments[last]
+        return (there.section, there.message) != (here.section, here.message)
+
+    def only_closes(self, index: int) -> bool:
+        """Tell whether no word stands behind a segment, only what closes it: ``</asked_at>``, ``".``, ``)``."""
+        return self._last_word is None or self._last_word <= index
+
+    def kept_as_sent(self, index: int) -> bool:
+        """Tell whether a segment belongs to a message that enters a conversation once and stays as it is.
+
+        ``messages.append({"role": "user", "content": f"{now}: {text}"})`` costs nothing later: the next
+        request repeats the same bytes.
+        """
+        here = self._layout.segments[index]
+        in_turn = here.section is Section.MESSAGES and here.role not in ("system", "developer")
+        return self._layout.repeated and in_turn
