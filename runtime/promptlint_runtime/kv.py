@@ -12,6 +12,7 @@ from torch import Tensor
 from promptlint_runtime.sequence import Run
 
 Where = slice | Tensor  # slots: a range (no copy on reading), or indices
+SCRATCH = 32  # slots behind the others, for the keys and values of padding
 
 
 class Storage(StrEnum):
@@ -59,7 +60,7 @@ class KvStore:
     """``slots`` places for the keys ``[KV, D]`` and values ``[KV, DV]`` of a token, for each layer.
 
     Memory is reserved at once and touched only when written. Slots are given out elsewhere
-    (`promptlint.cache`); nothing here knows which of them are in use.
+    (`promptlint.cache`); nothing here knows which of them are in use. `SCRATCH` more stand behind them.
     """
 
     def __init__(
@@ -76,10 +77,11 @@ class KvStore:
         self.device = device
         self.storage = storage
         kept = _DTYPE.get(storage, dtype)
-        self._keys = [torch.empty(slots, s.heads, s.key_dim, dtype=kept, device=device) for s in sizes]
-        self._values = [torch.empty(slots, s.heads, s.value_dim, dtype=kept, device=device) for s in sizes]
+        rows = slots + SCRATCH
+        self._keys = [torch.empty(rows, s.heads, s.key_dim, dtype=kept, device=device) for s in sizes]
+        self._values = [torch.empty(rows, s.heads, s.value_dim, dtype=kept, device=device) for s in sizes]
         quantised = storage is not Storage.MODEL
-        shapes = [(slots, s.heads, 1) for s in sizes] if quantised else []
+        shapes = [(rows, s.heads, 1) for s in sizes] if quantised else []
         self._key_scales = [torch.empty(shape, dtype=_SCALE, device=device) for shape in shapes]
         self._value_scales = [torch.empty(shape, dtype=_SCALE, device=device) for shape in shapes]
 

@@ -16,6 +16,7 @@ from promptlint_runtime import shapes, weights
 from promptlint_runtime.adapters.base import Adapter, batch_of
 from promptlint_runtime.adapters.llama import Llama
 from promptlint_runtime.adapters.transformers import TransformersModel
+from promptlint_runtime.graphs import ShortSuffix
 from promptlint_runtime.kv import KvStore, Storage
 from promptlint_runtime.models import load
 from promptlint_runtime.sequence import Chunk, runs
@@ -243,3 +244,32 @@ def test_what_the_lean_decoder_does_not_know_goes_to_transformers(field: str, va
     config.pop("rope_parameters", None)
     assert shapes.from_config(config, "x") is not None
     assert shapes.from_config({**config, field: value}, "x") is None
+
+
+@pytest.mark.parametrize("length", [1, 31, 32, 33])
+def test_a_padded_suffix_gives_the_logits_of_a_plain_one(length: int) -> None:
+    model, tokens = build(*OURS["llama"]), some_tokens()[: 24 + length]
+    adapter = lean(model, "llama")
+    kv = KvStore(adapter.sizes, 26 * BLOCK, torch.float32, CPU)
+    short = ShortSuffix(adapter, kv)
+    for _ in range(2):  # the second time from buffers that are there
+        adapter.forward(batch_of([chunk(tokens, 0, 24)], CPU), kv)
+        last = chunk(tokens, 24, len(tokens))
+        assert short.takes(last)
+        torch.testing.assert_close(short.forward(last)[0], reference(model, tokens), atol=TOLERANCE, rtol=0)
+    kept = kv.read(0, slice(30, 32))[0].clone()  # slots of nobody: padding must not touch them
+    short.forward(last)
+    assert torch.equal(kv.read(0, slice(30, 32))[0], kept)
+
+
+def test_padding_at_the_end_of_the_context() -> None:
+    model, context = build(*OURS["llama"]), SMALL["max_position_embeddings"]
+    adapter, tokens = lean(model, "llama"), (3,) * context
+    kv = KvStore(adapter.sizes, context, torch.float32, CPU)
+    first, rest = (
+        Chunk(0, tokens[a:b], a, ((0, a),) if a else (), ((a, b - a),), sample=True)
+        for a, b in ((0, context - 5), (context - 5, context))
+    )
+    adapter.forward(batch_of([first], CPU), kv)
+    got = ShortSuffix(adapter, kv).forward(rest)[0]
+    torch.testing.assert_close(got, reference(model, tokens), atol=TOLERANCE, rtol=0)

@@ -73,9 +73,27 @@ def prompts(count: int) -> list[Prompt]:
     return made
 
 
-WORDS = (
-    ["where", "is", "my", "order", "the", "blue", "one", "from", "last", "week", "can", "you", "send", "it", "again", "to", "another", "address", "please"]
-)
+WORDS = [
+    "where",
+    "is",
+    "my",
+    "order",
+    "the",
+    "blue",
+    "one",
+    "from",
+    "last",
+    "week",
+    "can",
+    "you",
+    "send",
+    "it",
+    "again",
+    "to",
+    "another",
+    "address",
+    "please",
+]
 
 
 def free_port() -> int:

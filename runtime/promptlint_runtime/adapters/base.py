@@ -94,6 +94,11 @@ class Adapter(Protocol):
         """Return where the weights are."""
         ...
 
+    @property
+    def fixed(self) -> bool:
+        """Tell whether a step of the same shapes always does the same operations, as a graph needs."""
+        ...
+
     def forward(self, batch: Batch, kv: KvStore) -> Tensor:
         """Compute a step: write its keys and values, return the logits ``[n, vocab]`` of sampled rows."""
         ...

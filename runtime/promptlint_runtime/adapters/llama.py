@@ -40,6 +40,8 @@ class _Layer:
 class Llama:
     """The model; weights are taken one by one from ``weights`` and moved where they belong."""
 
+    fixed = True
+
     def __init__(self, shape: Shape, weights: Weights, dtype: torch.dtype, device: torch.device) -> None:
         self.shape = shape
         self.dtype = dtype

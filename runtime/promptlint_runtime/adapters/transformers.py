@@ -42,6 +42,8 @@ _CURRENT: ContextVar[_Step] = ContextVar("promptlint_step")
 class TransformersModel:
     """Wraps a loaded ``AutoModelForCausalLM``."""
 
+    fixed = False  # experts, for one, are chosen by the data
+
     def __init__(self, model: Any, name: str, shape: Shape | None = None) -> None:
         _register()
         config = model.config.get_text_config()
