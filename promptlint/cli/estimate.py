@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
+from pathlib import Path
 
 import click
 
+from promptlint.cli.common import read_config, start_of
 from promptlint.errors import UsageError
 
 _UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "p": 1e15}
@@ -36,6 +39,7 @@ class Quantity(click.ParamType[float]):
 
 
 @click.command()
+@click.argument("prompt", required=False)
 @click.option("--prefix", type=click.IntRange(0), metavar="P", help="Reusable tokens at the front.")
 @click.option("--new", type=click.IntRange(1), metavar="Q", help="Tokens that differ in each request.")
 @click.option("--model", default="", metavar="NAME", help="Open model, config.json, or a provider's model.")
@@ -64,6 +68,7 @@ class Quantity(click.ParamType[float]):
 )
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(
+    prompt: str | None,
     prefix: int | None,
     new: int | None,
     model: str,
@@ -84,13 +89,25 @@ def command(
 ) -> int:
     """Work out what a prompt costs in compute, memory, money and time, with and without a prefix cache.
 
-    Give the tokens of the reusable --prefix and the --new ones behind it.
+    Give the tokens of the reusable --prefix and the --new ones behind it, or PROMPT: a file (or
+    FILE.py:FUNCTION) whose longest prompt is taken. What all requests of a day share is its prefix; new is
+    the rest of its fixed text and what its holes hold: --new tokens, or one each.
     """
+    from promptlint.catalog.locate import own_files
     from promptlint.estimate import Question, estimate
     from promptlint.estimate.render import text
 
+    extra = read_config(None, False, Path.cwd()).catalogs
+    said: tuple[str, ...] = ()
+    if prompt is not None:
+        counted = _counted(prompt, model)
+        said = (counted.said,)
+        if prefix is None and not break_at and counted.reordered > counted.prefix:
+            break_at = (counted.reordered,)  # what reordering would give
+        prefix = counted.prefix if prefix is None else prefix
+        new = max(1, counted.fixed + (counted.holes if new is None else new))
     if prefix is None or new is None:
-        raise UsageError("no token counts", "give --prefix and --new")
+        raise UsageError("no token counts", "give --prefix and --new, or the file of a prompt")
     answer = estimate(
         Question(
             prefix,
@@ -109,6 +126,8 @@ def command(
             _DTYPES[kv_dtype],
             _DTYPES[weight_dtype],
             break_at,
+            own_files(extra),
+            said,
         )
     )
     if format_ == "json":
@@ -116,3 +135,29 @@ def command(
     else:
         click.echo(text(answer))
     return 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """Tokens of a prompt: its prefix, the fixed text behind it, its prefix with stable text first."""
+
+    prefix: int
+    fixed: int
+    reordered: int
+    holes: int
+    said: str
+
+
+def _counted(prompt: str, model: str) -> _Counted:
+    """Count the longest prompt in a file."""
+    from promptlint.engine.inspect import inspect
+    from promptlint.layout import Scope
+
+    settings = read_config(None, False, start_of((prompt.rpartition(":")[0] or prompt,)), model=model or None)
+    found = max(inspect(prompt, settings, Path.cwd(), {}), key=lambda one: one.measure.total)
+    measure = found.measure
+    prefix = measure.prefix(Scope.DAY).tokens
+    holes = sum(segment.is_hole for segment in measure.layout.segments)
+    about = "about " if measure.estimated else ""
+    said = f"{measure.layout.name}: {about}{measure.total:,} tokens of fixed text ({measure.counter.name}), {holes} holes"
+    return _Counted(prefix, measure.total - prefix, found.reordered.prefix(Scope.DAY).tokens, holes, said)

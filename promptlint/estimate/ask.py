@@ -49,6 +49,7 @@ class Question:
     weight_bytes: float = 2
     break_at: tuple[int, ...] = ()
     extra: Sequence[Path] = ()
+    said: tuple[str, ...] = ()  # what the counts themselves assume
 
 
 def estimate(question: Question) -> Estimate:
@@ -67,7 +68,7 @@ def estimate(question: Question) -> Estimate:
         raise UsageError(
             f"--break-at {bad[0]} is not inside the prompt of {total} tokens", "give a token index"
         )
-    said: list[str] = []
+    said = list(question.said)
     shape, hosted = _model(question, said)
     profile = _profile(question, hosted, said)
     compute = compute_ledger(question.prefix, question.new, shape)

@@ -105,3 +105,19 @@ def test_own_profile_file(tmp_path: Path) -> None:
     )
     (tmp_path / "promptlint.toml").write_text('catalogs = ["house.toml"]\n')
     assert "99" in run("profiles", "house", "--config", str(tmp_path / "promptlint.toml"))
+
+
+def test_estimate_counts_a_prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prompt.j2").write_text("Check the order line by line. " * 200 + "{{ question }}")
+    made = json.loads(run("estimate", "prompt.j2", "--model", "llama-3-8b", "--new", "50", "--format", "json"))
+    assert 1000 < made["compute"]["prefix_tokens"] < 2000
+    assert made["compute"]["new_tokens"] == 50
+    assert any("tokens of fixed text" in line for line in made["assumptions"])
+
+
+def test_estimate_says_what_reordering_would_give(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prompt.j2").write_text("{{ now() }}" + "Check the order line by line. " * 200)
+    rows = json.loads(run("estimate", "prompt.j2", "--new", "50", "--format", "json"))["compute"]["breaks"]
+    assert [row["reusable_ratio"] > 0.9 for row in rows] == [False, True]
