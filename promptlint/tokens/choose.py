@@ -6,10 +6,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from promptlint.catalog.tokenizers import choose, encodings
 from promptlint.errors import UsageError
 from promptlint.tokens.cached import CachedCounter
 from promptlint.tokens.estimate import CharacterEstimator, FamilyEstimator
-from promptlint.tokens.models import choose, encodings
 from promptlint.tokens.store import CountStore
 from promptlint.tokens.vocabulary import has_splintr, is_here, load_splintr, load_tiktoken
 

@@ -10,10 +10,10 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from promptlint.catalog.tokenizers import encodings
 from promptlint.errors import UsageError
 from promptlint.tokens.base import Run
 from promptlint.tokens.borders import borders, word_borders
-from promptlint.tokens.models import encodings
 
 FILE = "tokenizer.json"
 

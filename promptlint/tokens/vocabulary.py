@@ -8,8 +8,8 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from promptlint.catalog.tokenizers import EncodingRow, encodings, probe, probe_text
 from promptlint.errors import UsageError
-from promptlint.tokens.models import EncodingRow, encodings, probe, probe_text
 
 Encode = Callable[[str], list[int]]
 TokenBytes = Callable[[int], bytes]

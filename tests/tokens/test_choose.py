@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from promptlint.catalog.tokenizers import choose
 from promptlint.errors import UsageError
 from promptlint.tokens import choose as choosing
 from promptlint.tokens.base import count
 from promptlint.tokens.choose import open_counter
-from promptlint.tokens.models import choose
 
 
 @pytest.mark.parametrize(

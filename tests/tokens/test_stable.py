@@ -6,11 +6,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from promptlint.catalog.tokenizers import probe
 from promptlint.tokens.base import Tokenizer, stable_prefix_tokens
 from promptlint.tokens.borders import borders, word_borders
 from promptlint.tokens.bpe import BytePairTokenizer
 from promptlint.tokens.hf import FileTokenizer
-from promptlint.tokens.models import probe
 from promptlint.tokens.vocabulary import has_splintr, load_splintr, load_tiktoken
 
 ATOMS = [

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from promptlint.catalog.tokenizers import encodings, probe, probe_text
 from promptlint.errors import UsageError
 from promptlint.tokens import vocabulary
-from promptlint.tokens.models import encodings, probe, probe_text
 from promptlint.tokens.vocabulary import has_splintr, load_splintr, load_tiktoken
 
 
