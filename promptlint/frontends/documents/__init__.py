@@ -7,12 +7,22 @@
 from __future__ import annotations
 
 from promptlint.frontends.base import Context
-from promptlint.frontends.documents import evidence
-from promptlint.frontends.documents.claims import DATA_SUFFIXES, HEAD, SEMANTIC_KERNEL, claims
 from promptlint.layout import Layout
 from promptlint.source import SourceFile
 
-__all__ = ["HEAD", "claims", "read"]
+HEAD = 65_536
+"""How many characters of a file are worth showing to `claims`."""
+
+
+def claims(path: str, head: str) -> bool:
+    """Tell whether `read` should look at a file, by its name and beginning; costs microseconds.
+
+    True only says that it is worth parsing. What first speaks of prompts behind the head is missed.
+    """
+    # Imported here, as the readers below are: a run over Python alone needs only `tree`.
+    from promptlint.frontends.documents import screen
+
+    return screen.claims(path, head)
 
 
 def read(source: SourceFile, context: Context, *, named: bool = False) -> list[Layout]:
@@ -22,10 +32,10 @@ def read(source: SourceFile, context: Context, *, named: bool = False) -> list[L
     prompt. A file that is certainly a prompt file and malformed gives one layout with a
     ``parse-error``; any other malformed file gives nothing. Never raises for what stands in the file.
     """
-    # Readers are imported here, so that asking `claims` loads none of them.
-    from promptlint.frontends.documents import dotprompt, prompty, semantic_kernel, shapes, textfile
+    from promptlint.frontends.documents import dotprompt, evidence, prompty, semantic_kernel, shapes, textfile
     from promptlint.frontends.documents.broken import broken
     from promptlint.frontends.documents.nodes import DataError
+    from promptlint.frontends.documents.screen import DATA_SUFFIXES, SEMANTIC_KERNEL
 
     path = source.path.lower()
     if path.endswith(".prompty"):

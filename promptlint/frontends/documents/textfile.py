@@ -6,10 +6,10 @@ from pathlib import PurePosixPath
 
 from promptlint.frontends.base import Context
 from promptlint.frontends.documents import evidence, front, roles
-from promptlint.frontends.documents.claims import claims
 from promptlint.frontends.documents.content import LITERAL_STYLE, read_content, style_of
 from promptlint.frontends.documents.draft import Draft
 from promptlint.frontends.documents.requests import provider_of_model
+from promptlint.frontends.documents.screen import claims
 from promptlint.frontends.mapped import MappedText
 from promptlint.layout import Confidence, Layout, LayoutKind
 from promptlint.source import SourceFile

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
-from promptlint.frontends.documents import json_tree, toml_tree
 from promptlint.frontends.documents.nodes import (
     DataError,
     DictNode,
@@ -66,8 +65,12 @@ def load_all(source: SourceFile, format: str | None = None) -> tuple[Node, ...]:
     """Read every document of a data file: one, except for YAML streams. See `load`."""
     match format or format_of(source.path) or "yaml":
         case "json":
+            from promptlint.frontends.documents import json_tree
+
             return (json_tree.load(source),)
         case "toml":
+            from promptlint.frontends.documents import toml_tree
+
             return (toml_tree.load(source),)
         case "yaml":
             from promptlint.frontends.documents import yaml_tree

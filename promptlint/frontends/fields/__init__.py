@@ -16,7 +16,6 @@ Jinja has a frontend of its own, which callers ask first.
 from __future__ import annotations
 
 from promptlint.frontends.fields import mustache, simple
-from promptlint.frontends.fields.detect import brace_names, detect
 from promptlint.frontends.mapped import MappedText
 from promptlint.layout import Segment
 
@@ -39,6 +38,23 @@ def segments(text: MappedText, style: str) -> tuple[Segment, ...]:
     if style not in simple.SCANNERS:
         raise ValueError(f"unknown placeholder style {style!r}")
     return simple.segments(text, simple.SCANNERS[style])
+
+
+def detect(text: str) -> str | None:
+    """Return the placeholder style of a text, or None where no style is certain.
+
+    Ask the Jinja frontend first: a bare ``{{ name }}`` is called ``mustache`` here.
+    """
+    from promptlint.frontends.fields import styles  # its patterns take time to compile
+
+    return styles.detect(text)
+
+
+def brace_names(text: str) -> frozenset[str]:
+    """Return the names that stand in single braces and are no code: fields of a second stage."""
+    from promptlint.frontends.fields import styles
+
+    return styles.brace_names(text)
 
 
 def second_stage(text: MappedText, names: frozenset[str]) -> tuple[Segment, ...]:

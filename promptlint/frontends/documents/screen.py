@@ -6,7 +6,6 @@ import re
 
 from promptlint.frontends.documents import evidence
 
-HEAD = 65_536  # characters that are worth passing
 PROSE_SUFFIXES = (".md", ".txt", ".markdown", ".text", ".mdx", ".prompts")
 # Templates of pages and mails more often than of prompts: only a name tells.
 MARKUP_SUFFIXES = (".hbs", ".handlebars", ".mustache", ".tmpl", ".tpl", ".xml", ".poml")
@@ -36,7 +35,7 @@ _TRIGGER = re.compile(
 
 
 def claims(path: str, head: str) -> bool:
-    """Tell whether `read` should look at a file; ``head`` is its beginning (see `HEAD`).
+    """Tell whether `read` should look at a file; ``head`` is its beginning (see `documents.HEAD`).
 
     True only says that it is worth parsing. What first speaks of prompts behind the head is missed.
     """
