@@ -25,6 +25,14 @@ class Encoder(Protocol):
         ...
 
 
+class PartEncoder(Encoder, Protocol):
+    """An encoder that takes parts of a prompt too."""
+
+    def part(self, text: str, *, first: bool) -> tuple[int, ...]:
+        """Encode a part by itself; the ids may differ from those it would get within the prompt."""
+        ...
+
+
 class ModelEncoder:
     """Encodes with the model's own tokenizer; messages go through its chat template."""
 
@@ -47,6 +55,10 @@ class ModelEncoder:
         if not fast or chat:
             return Encoded(ids)
         return Encoded(ids, piece_ends(prompt, [end for _, end in made["offset_mapping"]]))
+
+    def part(self, text: str, *, first: bool) -> tuple[int, ...]:
+        """Encode a part; see `PartEncoder`. Only the first gets the token that begins a text."""
+        return tuple(self._tokenizer(text, add_special_tokens=first)["input_ids"])
 
     def _chat(self, prompt: Prompt) -> str:
         assert prompt.body is not None
@@ -83,18 +95,21 @@ class RenamedEncoder:
         if prompt.ids is not None:
             return given_ids(prompt, self._vocab)
         parts = [piece.text for piece in prompt.pieces]
-        tokenizer = self._load()
-        ids = tokenizer.encode("".join(parts))
-        if not ids:
+        renamed = self.part("".join(parts), first=True)
+        if not renamed:
             raise InputError(f"{prompt.name}: {prompt.label or 'the prompt'} is empty", "")
+        return Encoded(renamed, tuple(self._load().run(parts).ends))
+
+    def part(self, text: str, *, first: bool) -> tuple[int, ...]:
+        """Encode a part; see `PartEncoder`."""
         names = self._names
-        renamed = tuple(names.setdefault(token, len(names)) for token in ids)
+        renamed = tuple(names.setdefault(token, len(names)) for token in self._load().encode(text))
         if len(names) > self._vocab:
             raise UsageError(
                 f"the prompts use over {self._vocab} different tokens, more than the model's vocabulary",
                 "take a shape with a larger one",
             )
-        return Encoded(renamed, tuple(tokenizer.run(parts).ends))
+        return renamed
 
 
 class _Ends(Protocol):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
-from promptlint_runtime.encode import Encoder, ModelEncoder, RenamedEncoder, TextTokenizer
+from promptlint.errors import UsageError
+from promptlint_runtime.adapters.llama import Llama
+from promptlint_runtime.encode import ModelEncoder, PartEncoder, RenamedEncoder, TextTokenizer
 from promptlint_runtime.models import Loaded, load, pick_device, pick_dtype
+from promptlint_runtime.modules import parts_of, replay_modules
+from promptlint_runtime.prompts import Prompt
 from promptlint_runtime.replay import Options, Replay
 from promptlint_runtime.report import Advance, Run
 from promptlint_runtime.rows import arrange
@@ -37,9 +41,38 @@ class Local:
         self.loaded: Loaded = load(model.spec, dtype=dtype, device=device, seed=seed, family=model.family)
         vocab = self.loaded.adapter.vocab
         tokenizer = self.loaded.tokenizer
-        self.encode: Encoder = (
+        self.encode: PartEncoder = (
             RenamedEncoder(fallback, vocab) if tokenizer is None else ModelEncoder(tokenizer, vocab)
         )
+
+    def compare_reuse(self, prompts: Sequence[Prompt], options: Options, advance: Advance) -> list[Run]:
+        """Replay prompts with blocks, with a radix tree and with modules; see `modules`.
+
+        Raises:
+            UsageError: the model is not one of our own decoder, or no text is fixed.
+        """
+        model = self.loaded.adapter
+        if not isinstance(model, Llama):
+            raise UsageError("modules need a model of the Llama family", "give another --model")
+        cut = [parts_of(prompt, self.encode) for prompt in prompts]
+        if not any(part.fixed for parts in cut for part in parts):
+            raise UsageError(
+                "no text is fixed in these prompts", "replay a template with --context or --vary"
+            )
+        ids = [tuple(token for part in parts for token in part.tokens) for parts in cut]
+        given = [replace(prompt, ids=tokens) for prompt, tokens in zip(prompts, ids, strict=True)]
+        untimed = replace(options, timed=0, passes=1, order="given")
+        runs = []
+        for name, block in (("block", options.block_tokens), ("radix", 1)):
+            one = replace(untimed, cache=name, block_tokens=block)
+            runs += self.replay([(name, given)], one, advance)
+        if any(run.partial for run in runs):
+            return runs
+        rows, deviations, size = replay_modules(model, prompts, cut, advance)
+        setting = replace(runs[0].setting, cache="modules", block_tokens=1, capacity_tokens=None)
+        note = "approximate: a module was computed without what stands before it"
+        modules = Run("modules", setting, rows, kv_bytes=size, notes=(note,), deviations=deviations)
+        return [*runs, modules]
 
     def replay(self, several: Variants, options: Options, advance: Advance) -> list[Run]:
         """Replay each variant on an empty cache; after an interrupt the others are left out."""

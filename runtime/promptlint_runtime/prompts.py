@@ -13,11 +13,15 @@ from promptlint.source import SourceFile
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Text, and the 1-based line of the file that it was made from."""
+    """Text, and the 1-based line of the file that it was made from.
+
+    ``fixed`` text is the file's own, as opposed to a value put into it.
+    """
 
     text: str
     path: str
     line: int
+    fixed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from promptlint_runtime.prompts import Piece
 
 MAX_CHARACTERS = 8_000_000
 MAX_TURNS = 1_000_000
-_MARK = re.compile("\ue000(\\d+):(\\d+)\ue001")
+_MARK = re.compile("\ue000([de])(\\d+):(\\d+)\ue001")
 
 
 class _Marks(Extension):
@@ -41,17 +41,21 @@ class _Marks(Extension):
         number = files.index(name)
         for token in stream:
             if token.type in ("data", "variable_begin"):
-                yield Token(token.lineno, "data", f"\ue000{number}:{token.lineno}\ue001")
+                yield _mark(token.type, number, token.lineno)
             if token.type == "data":
                 yield from _split_lines(token, number)
             else:
                 yield token
 
 
+def _mark(kind: str, number: int, line: int) -> Token:
+    return Token(line, "data", f"\ue000{'d' if kind == 'data' else 'e'}{number}:{line}\ue001")
+
+
 def _split_lines(token: Token, number: int) -> Iterator[Token]:
     for at, line in enumerate(token.value.splitlines(keepends=True)):
         if at:
-            yield Token(token.lineno, "data", f"\ue000{number}:{token.lineno + at}\ue001")
+            yield _mark("data", number, token.lineno + at)
         yield Token(token.lineno, "data", line)
 
 
@@ -166,5 +170,5 @@ class Renderer:
         for mark, following in zip(found, [*found[1:], None], strict=True):
             text = marked[mark.end() : following.start() if following else len(marked)]
             if text:
-                pieces.append(Piece(text, self._files[int(mark[1])], int(mark[2])))
+                pieces.append(Piece(text, self._files[int(mark[2])], int(mark[3]), fixed=mark[1] == "d"))
         return tuple(pieces)

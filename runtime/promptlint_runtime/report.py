@@ -93,6 +93,15 @@ class Timing:
 
 
 @dataclass(frozen=True, slots=True)
+class Deviation:
+    """How far an approximate answer is from the exact one: logits of the first token."""
+
+    request: int
+    logits: float  # largest absolute difference
+    same_token: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Setting:
     """What was run, and on what."""
 
@@ -124,6 +133,7 @@ class Run:
     partial: bool = False
     notes: tuple[str, ...] = ()
     counters: dict[str, float] = field(default_factory=dict)  # a server's own, as differences
+    deviations: tuple[Deviation, ...] = ()  # of an approximate run; empty for an exact one
 
     @property
     def mismatches(self) -> tuple[Row, ...]:
@@ -167,6 +177,7 @@ class Run:
             "kv_bytes": self.kv_bytes,
             "partial": self.partial,
             "notes": list(self.notes),
+            "approximate": bool(self.deviations),
             **({"counters": self.counters} if self.counters else {}),
             **asdict(self.setting),
         }
@@ -179,6 +190,7 @@ class Run:
             "timings": [
                 {**asdict(t), "speedup": t.speedup, "token_ratio": t.token_ratio} for t in self.timings
             ],
+            "deviations": [asdict(deviation) for deviation in self.deviations],
         }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from statistics import median
 
 from promptlint_runtime.report import Row, Run, Spread, Timing
 from promptlint_runtime.selftest import Step
@@ -123,6 +124,20 @@ def compare(runs: Sequence[Run]) -> Iterator[str]:
     yield line("hit rate by token", [f"{float(rate['value']):.1%}" for rate in rates])
     yield line("hit tokens", [f"{rate['part']:,}" for rate in rates])
     yield line("prompt tokens", [f"{rate['whole']:,}" for rate in rates])
+    times = [[row.ttft_ms for row in run.rows[1:] if row.ttft_ms is not None] for run in runs]
+    yield line("ttft ms, median (warm)", [f"{median(some):,.1f}" if some else "-" for some in times])
+    if any(run.deviations for run in runs):
+        yield line("logits deviate by", [_apart(run) for run in runs])
+        yield line("same next token", [_agreeing(run) for run in runs])
     medians = [run.summary()["speedup"] for run in runs]
     if any(medians):
         yield line("speed-up, median", ["-" if m is None else f"{m:.2f}x" for m in medians])
+
+
+def _apart(run: Run) -> str:
+    return f"{max(d.logits for d in run.deviations):.2g}" if run.deviations else "exact"
+
+
+def _agreeing(run: Run) -> str:
+    agreeing = sum(d.same_token for d in run.deviations)
+    return f"{agreeing} of {len(run.deviations)}" if run.deviations else "all"

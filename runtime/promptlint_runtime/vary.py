@@ -128,5 +128,6 @@ def _lines(text: str, segment: Segment, sources: Mapping[str, SourceFile]) -> li
     if segment.text is None or source is None:
         return [Piece(text, place.path, first)] if text else []
     return [
-        Piece(line, place.path, first + number) for number, line in enumerate(text.splitlines(keepends=True))
+        Piece(line, place.path, first + number, fixed=True)
+        for number, line in enumerate(text.splitlines(keepends=True))
     ]

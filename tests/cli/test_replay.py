@@ -70,6 +70,16 @@ def test_made_up_requests_and_self_test() -> None:
     assert result.stdout.count("ok  ") == 3
 
 
+def test_modules_beside_block_and_radix() -> None:
+    result = replay("support.j2", "--context", "context.jsonl", "--modules", "--format", "json")
+    assert result.return_value == 0
+    block, radix, modules = json.loads(result.stdout)["runs"]
+    assert [run["summary"]["cache"] for run in (block, radix, modules)] == ["block", "radix", "modules"]
+    # The third prompt begins with another day: no prefix is left, the fixed text behind it is reused all the same.
+    assert radix["requests"][2]["measured_hit_tokens"] < modules["requests"][2]["measured_hit_tokens"]
+    assert len(modules["deviations"]) == 3
+
+
 def test_prompts_and_logs(folder: Path) -> None:
     (folder / "p.jsonl").write_text('{"tokens": [1, 2, 3]}\n{"tokens": [1, 2, 3]}\n', encoding="utf-8")
     assert "2 requests" in replay("p.jsonl", "--cache", "radix", "--concurrency", "2").stdout

@@ -109,6 +109,7 @@ class Memory(click.ParamType[int]):
 @click.option("--as-written", is_flag=True, help="With --reordered: show both side by side.")
 @click.option("--reordered", is_flag=True, help="Put the lines that change behind the others.")
 @click.option("--self-test", is_flag=True, help="Hit ratio, third call against first, changing lines moved.")
+@click.option("--modules", is_flag=True, help="Compare with reuse of fixed text at any place (approximate).")
 @click.option(
     "--endpoint", metavar="URL", help="Send to this server instead; keys come from the environment."
 )
@@ -196,6 +197,8 @@ def _local(
     model = Model(name, options["device"], options["dtype"], options["adapter"])
     local = Local(model, options["seed"], lambda: load_encoding(DEFAULT_ENCODING))
     how = _how(options)
+    if options["modules"]:
+        return local.compare_reuse(prompts, how, advance), []
     if options["self_test"]:
         steps, runs = self_test(local, prompts, how, advance)
         return runs, steps

@@ -79,6 +79,8 @@ def in_vllm(prompts: Sequence[Prompt], options: dict[str, Any], advance: Advance
 
 
 def _serial_only(options: dict[str, Any], name: str) -> None:
+    if options["modules"]:
+        raise UsageError(f"--modules needs the bundled runtime, not {name}", "leave one out")
     if options["self_test"]:
         raise UsageError(f"--self-test needs a cache that can be switched off, not {name}", "leave one out")
     if options["concurrency"] > 1:

@@ -1,0 +1,161 @@
+"""Reuse of fixed text wherever it stands: modules with positions re-encoded. Approximate, unlike a prefix.
+
+A module's keys and values are computed once by themselves, at positions from 0. In a prompt they are put
+at the module's place, keys turned by as many positions; only the text between modules is computed::
+
+    prompt    [module A][ free ][module B][ free ]
+    computed             ^^^^^^            ^^^^^^     these see all before them
+    reused     as is               turned             B was computed without A: that is what is lost
+
+What the answer loses is measured: the logits of the first token against those of the exact computation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from time import perf_counter
+
+import torch
+from torch import Tensor
+
+from promptlint.errors import UsageError
+from promptlint_runtime.adapters.base import batch_of
+from promptlint_runtime.adapters.llama import Llama
+from promptlint_runtime.attention import rotate
+from promptlint_runtime.encode import PartEncoder
+from promptlint_runtime.kv import KvStore
+from promptlint_runtime.measure import synchronize
+from promptlint_runtime.prompts import Prompt
+from promptlint_runtime.report import Advance, Deviation, Row
+from promptlint_runtime.sequence import Chunk
+
+SHORTEST = 8  # tokens of a module
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A run of tokens, fixed (a module) or free."""
+
+    tokens: tuple[int, ...]
+    fixed: bool
+
+
+def parts_of(prompt: Prompt, encode: PartEncoder) -> tuple[Part, ...]:
+    """Cut a prompt into modules and free text, each encoded by itself.
+
+    The last token is always free: its logits are needed.
+
+    Raises:
+        UsageError: the prompt has no text.
+    """
+    if prompt.ids is not None:
+        raise UsageError(f"{prompt.name}: token ids do not say which text is fixed", "replay a template")
+    parts: list[Part] = []
+    for fixed, pieces in groupby(prompt.pieces, key=lambda piece: piece.fixed):
+        tokens = encode.part("".join(piece.text for piece in pieces), first=not parts)
+        parts.append(Part(tokens, fixed and len(tokens) >= SHORTEST))
+    last = parts[-1]
+    if last.fixed:
+        parts[-1:] = [Part(last.tokens[:-1], len(last.tokens) > SHORTEST), Part(last.tokens[-1:], False)]
+    return tuple(part for part in parts if part.tokens)
+
+
+class Modules:
+    """Keys and values of modules, and a scratch store in which prompts are put together."""
+
+    def __init__(self, model: Llama, longest: int) -> None:
+        self._model = model
+        self._kv = KvStore(model.sizes, longest, model.dtype, model.device)
+        self._known: dict[tuple[int, ...], list[tuple[Tensor, Tensor]]] = {}
+
+    @property
+    def nbytes(self) -> int:
+        """Return the bytes of all modules' keys and values."""
+        return sum(x.nbytes for layers in self._known.values() for pair in layers for x in pair)
+
+    @torch.inference_mode()
+    def compute(self, parts: Sequence[Part]) -> tuple[Tensor, int]:
+        """Compute a prompt's first logits ``[vocab]``; return them and the tokens that were reused."""
+        at, reused, logits = 0, 0, None
+        for part in parts:
+            if not part.fixed:
+                logits = self._forward(part.tokens, at)
+            elif part.tokens in self._known:
+                reused += len(part.tokens)
+                self._place(part.tokens, at)
+            else:
+                self._learn(part.tokens, at)
+            at += len(part.tokens)
+        assert logits is not None
+        return logits, reused
+
+    def exact(self, parts: Sequence[Part]) -> Tensor:
+        """Compute the same prompt as a whole."""
+        return self._forward(tuple(token for part in parts for token in part.tokens), 0)
+
+    def _forward(self, tokens: tuple[int, ...], start: int) -> Tensor:
+        past = ((0, start),) if start else ()
+        chunk = Chunk(0, tokens, start, past, ((start, len(tokens)),), sample=True)
+        return self._model.forward(batch_of([chunk], self._model.device), self._kv)[0]
+
+    def _learn(self, tokens: tuple[int, ...], at: int) -> None:
+        """Compute a module by itself, in slots of its own place, then put it there."""
+        length = len(tokens)
+        alone = Chunk(0, tokens, 0, (), ((at, length),), sample=False)
+        self._model.forward(batch_of([alone], self._model.device), self._kv)
+        slots = slice(at, at + length)
+        layers = range(len(self._kv.sizes))
+        read = [self._kv.read(layer, slots) for layer in layers]
+        self._known[tokens] = [(keys.clone(), values.clone()) for keys, values in read]
+        self._place(tokens, at)
+
+    def _place(self, tokens: tuple[int, ...], at: int) -> None:
+        """Write a module's keys and values at a position, keys turned by it."""
+        slots = slice(at, at + len(tokens))
+        cos, sin = self._model.rotary(torch.tensor([at], device=self._model.device))
+        for layer, (keys, values) in enumerate(self._known[tokens]):
+            self._kv.write(layer, slots, rotate(keys, cos, sin), values)
+
+
+def replay_modules(
+    model: Llama, prompts: Sequence[Prompt], cut: Sequence[tuple[Part, ...]], advance: Advance
+) -> tuple[tuple[Row, ...], tuple[Deviation, ...], int]:
+    """Replay prompts with module reuse; return rows, how far each deviates, and the bytes of the modules."""
+    longest = max(sum(len(part.tokens) for part in parts) for parts in cut)
+    modules = Modules(model, longest)
+    rows, deviations = [], []
+    for number, (prompt, parts) in enumerate(zip(prompts, cut, strict=True)):
+        begun = perf_counter()
+        logits, reused = modules.compute(parts)
+        synchronize(model.device)
+        took = perf_counter() - begun
+        rows.append(_row(number, prompt, parts, reused, took))
+        exact = modules.exact(parts)
+        difference = (logits.float() - exact.float()).abs().max().item()
+        deviations.append(Deviation(number, difference, bool(logits.argmax() == exact.argmax())))
+        advance("modules", number + 1, len(prompts))
+    return tuple(rows), tuple(deviations), modules.nbytes
+
+
+def _row(number: int, prompt: Prompt, parts: Sequence[Part], reused: int, took: float) -> Row:
+    total = sum(len(part.tokens) for part in parts)
+    return Row(
+        id=number,
+        label=prompt.label,
+        prompt_tokens=total,
+        predicted_hit_tokens=None,
+        measured_hit_tokens=reused,
+        output_tokens=1,
+        ttft_ms=1000 * took,
+        template=prompt.name,
+        line=None,
+        first_differing_block=None,
+        shared_tokens=0,
+        reason=f"{sum(part.fixed for part in parts)} modules, {len(list(_free(parts)))} free texts",
+    )
+
+
+def _free(parts: Sequence[Part]) -> Iterator[Part]:
+    return (part for part in parts if not part.fixed)
