@@ -27,11 +27,21 @@ _OTHER_HEAD = re.compile(
     r"\s*(?:---\s)?(?:\{\s*)?[\"']?(?:interactions|openapi|swagger|asyncapi|apiVersion|site_name|lockfileVersion|nbformat)[\"']?\s*:"
 )
 # A key that may hold a prompt. What stands before the word does not matter: `judge_prompt`, `"systemPrompt"`.
-_TRIGGER = re.compile(
-    r"(?:prompts?|instructions?|messages?|system|persona|preamble|injection_points|templates?|\"lc|conversation|contents|"
-    r"backstory|expected_output)[\"']?[ \t]{0,9}[:=]",
-    re.IGNORECASE,
+_WORDS = (
+    *(
+        "prompt",
+        "instruction",
+        "message",
+        "system",
+        "persona",
+        "preamble",
+        "injection_points",
+        "template",
+        '"lc',
+    ),
+    *("conversation", "contents", "backstory", "expected_output"),
 )
+_TRIGGER = re.compile(rf"(?:{'|'.join(_WORDS)})s?[\"']?[ \t]{{0,9}}[:=]")
 
 
 def claims(path: str, head: str) -> bool:
@@ -60,4 +70,7 @@ def _claims_text(path: str, head: str) -> bool:
 def _claims_data(path: str, head: str) -> bool:
     if _OTHER_DATA.search(path) or evidence.is_foreign(path) or _OTHER_HEAD.match(head):
         return False
-    return evidence.is_named_prompt(path) or _TRIGGER.search(head) is not None
+    if evidence.is_named_prompt(path):
+        return True
+    lowered = head.lower()
+    return any(word in lowered for word in _WORDS) and _TRIGGER.search(lowered) is not None

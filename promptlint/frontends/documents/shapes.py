@@ -12,6 +12,7 @@ from promptlint.layout import Layout
 from promptlint.source import SourceFile
 
 MAX_CHARACTERS = 500_000
+_PLAY = {"hosts", "tasks"}  # of Ansible
 
 # Keys at the top of files that belong to other programs, all of a group needed.
 _FOREIGN = (
@@ -70,6 +71,8 @@ def _read_document(node: Node, source: SourceFile, context: Context, certain: bo
 
 def is_foreign(node: Node) -> bool:
     """Tell whether the top of a file shows that it configures another kind of program."""
+    if isinstance(node, ListNode):
+        return any(isinstance(item, DictNode) and set(item.names()) >= _PLAY for item in node.items)
     if not isinstance(node, DictNode):
         return False
     keys = {("on" if entry.name in ("true", "True") else entry.name) for entry in node.entries}

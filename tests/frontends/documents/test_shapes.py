@@ -505,6 +505,7 @@ def test_text_files_that_are_prompts(path: str, text: str) -> None:
         ("guide/prompt-customization.md", "# Prompts\n\nSee [here](./x.md) and [there](../y.md).\n\n```python\nx\n```\n![a](b)"),
         ("mail/welcome.hbs", "You are an early bird, {{name}}!"),
         ("res/values/strings.xml", "<string>You are a %1$s</string>"),
+        ("site.yml", "- hosts: all\n  vars_prompt: [{name: x, prompt: 'Enter a value for {{ host }} now'}]\n  tasks: []"),
         ("AGENTS.md", "You are a guest here. Name branches fix/{topic} or {date}."),
         ("notes.txt", "Buy milk for ${price}"),
         (".github/workflows/ci.yml", "on: push\njobs: {a: {steps: [{run: 'echo ${{ x }}'}]}}"),
