@@ -30,7 +30,12 @@ class Kept:
 
     def find(self, path: str, slot: str) -> Result | None:
         """Return the result kept for a file if nothing that it was derived from has changed."""
-        plain = self._store.get(slot)
+        try:
+            return self._find(path, self._store.get(slot))
+        except (KeyError, IndexError, TypeError, ValueError):
+            return None  # not ours, or written by a version that kept other fields
+
+    def _find(self, path: str, plain: Any) -> Result | None:
         if plain is None:
             return None
         for dependency, digest in plain["dependencies"].items():

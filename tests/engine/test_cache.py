@@ -144,6 +144,16 @@ def test_a_damaged_cache_is_said_and_replaced(tree: Tree, reads: list[str]) -> N
     assert run(root).notes == ()
 
 
+def test_results_of_another_form_are_not_used(tree: Tree, reads: list[str]) -> None:
+    root = tree({"a.j2": BAD})
+    run(root)
+    with sqlite3.connect(root / ".cache/promptlint/results.sqlite") as base:
+        base.execute("UPDATE results SET result = '{\"dependencies\": {}}' WHERE path = 'a.j2'")
+    base.close()
+    assert len(run(root).active) == 1
+    assert reads == ["a.j2"] * 2
+
+
 def test_a_cache_that_cannot_be_written(tree: Tree, reads: list[str]) -> None:
     root = tree({"a.j2": BAD, "file": ""})
     report = run(root, cache_dir=root / "file" / "cache")
