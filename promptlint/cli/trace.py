@@ -143,6 +143,20 @@ _LIST, _NUMBERS = _List(), _Numbers()
     "--replicas", type=_LIST, default=(), metavar="N,N", help="What if the log were spread over N replicas."
 )
 @click.option(
+    "--jobs",
+    "-j",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Processes for the curves of many caches.",
+)
+@click.option(
+    "--ray",
+    metavar="ADDRESS",
+    help="Count hashed logs in Parquet on a Ray cluster; `local` starts one here.",
+)
+@click.option(
     "--source",
     type=click.Path(exists=True, path_type=Path),
     metavar="DIR",
@@ -168,7 +182,7 @@ _LIST, _NUMBERS = _List(), _Numbers()
 @click.option(
     "--write",
     "write_as",
-    type=click.Choice(["mooncake", "bailian", "weka"]),
+    type=click.Choice(["mooncake", "bailian", "weka", "parquet"]),
     help="Write hashes only, to --output-file.",
 )
 @click.option(
@@ -193,6 +207,10 @@ def command(
     options = _options(given, rows=format_ == "parquet")
     if (format_ == "parquet" or given["write_as"]) and output_file is None:
         raise UsageError("no place to write to", "give --output-file FILE")
+    if given["ray"]:
+        data = _on_ray(logs, given["ray"], options, started)
+        _write(data, [], format_, output_file, given["color"])
+        return 0
     with _progress(enabled=not given["quiet"]) as advance:
         analysis = analyze(_files(logs), options, advance)
     if given["write_as"]:
@@ -203,7 +221,7 @@ def command(
     from promptlint.trace.report.data import report_data
 
     data = report_data(analysis, options, time.monotonic() - started)
-    _write(data, analysis, format_, output_file, given["color"])
+    _write(data, analysis.rows, format_, output_file, given["color"])
     for error in analysis.errors:
         click.secho(f"{error}", fg="red", err=True)
         click.echo(f"  next: {error.next_step}", err=True)
@@ -249,6 +267,7 @@ def _options(given: dict[str, Any], *, rows: bool) -> Options:
         max_findings=given["max_findings"],
         show_text=given["show_text"],
         rows=rows,
+        jobs=given["jobs"],
     )
 
 
@@ -292,12 +311,29 @@ def _join(analysis: Analysis, source: Path, isolated: bool) -> None:
     join(analysis.groups, report)
 
 
-def _write(data: dict[str, Any], analysis: Analysis, format_: str, output: Path | None, color: str) -> None:
+def _on_ray(logs: tuple[str, ...], address: str, options: Options, started: float) -> dict[str, Any]:
+    """Count a log in Parquet on a cluster."""
+    from promptlint.trace.arrow import read_group, row_groups
+    from promptlint.trace.cluster import on_ray
+    from promptlint.trace.report.data import cluster_data
+    from promptlint.trace.simulation import from_cluster
+
+    if len(logs) != 1:
+        raise UsageError("--ray takes one log", "give a .parquet file, a folder of such files, or a URI")
+    first = read_group(row_groups(logs[0])[0])
+    block = int(first["block_tokens"][0].as_py())
+    curve = on_ray(logs[0], address)
+    return cluster_data(logs[0], from_cluster(curve, block, options), time.monotonic() - started)
+
+
+def _write(
+    data: dict[str, Any], rows: list[dict[str, Any]], format_: str, output: Path | None, color: str
+) -> None:
     if format_ == "parquet":
         from promptlint.trace.report.table import write_parquet
 
         assert output is not None
-        write_parquet(analysis.rows, output)
+        write_parquet(rows, output)
         return
     if format_ == "json":
         text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"

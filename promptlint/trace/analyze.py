@@ -61,14 +61,21 @@ def analyze(paths: Sequence[Path], options: Options, progress: Progress | None =
     """
     result = Analysis()
     logs: list[Log] = []
+    tables: list[Columns] = []
     for path in paths:
         try:
+            if is_parquet(path):
+                from promptlint.trace.arrow import read_columns
+
+                tables.append(read_columns(str(path)))
+                result.formats[str(path)] = "parquet"
+                continue
             logs.append(open_log(path, skipped=result.skipped))
         except InputError as error:
             result.errors.append(error)
-    if not logs:
+    if not logs and not tables:
         raise NothingToCheckError(str(result.errors[0]), result.errors[0].next_step)
-    result.formats = {log.name: log.format for log in logs}
+    result.formats |= {log.name: log.format for log in logs}
     total = sum(path.stat().st_size for path in (log.path for log in logs))
     run = _Run(options, result)
 
@@ -87,8 +94,17 @@ def analyze(paths: Sequence[Path], options: Options, progress: Progress | None =
             run.take(request)
     except KeyboardInterrupt:
         result.interrupted = True
-    run.finish()
+    run.finish(tables)
     return result
+
+
+def is_parquet(path: Path) -> bool:
+    """Tell whether a file is Parquet, by its first bytes."""
+    try:
+        with path.open("rb") as file:
+            return file.read(4) == b"PAR1"
+    except OSError:
+        return False
 
 
 class _Run:
@@ -197,9 +213,7 @@ class _Run:
         )
         if request.usage is None and self._encoder.encode is not None:
             parts = tuple(
-                part
-                if part.tokens is not None
-                else replace(part, tokens=len(self._encoder.tokens(part.text)) // 4)
+                part if part.tokens is not None else replace(part, tokens=self._encoder.count(part.text))
                 for part in request.parts
             )
             return replace(request, parts=parts)
@@ -233,9 +247,14 @@ class _Run:
             self.result.unit = "tokens" if encode else "bytes"
         self._builder = Builder(self.result.block)
 
-    def finish(self) -> None:
+    def finish(self, tables: list[Columns]) -> None:
         """Hand over what was collected."""
         self.result.groups = self._groups.ranked()
         if self._builder is not None and len(self._builder):
             columns = self._builder.build(in_time_order=self.options.order == "time")
-            self.result.columns = columns.separated().chained()
+            tables = [*tables, columns.separated().chained()]
+        if tables:
+            from promptlint.trace.columns import concatenate
+
+            self.result.columns = tables[0] if len(tables) == 1 else concatenate(tables)
+            self.result.block = self.result.columns.block_tokens

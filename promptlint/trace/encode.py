@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import numpy as np
@@ -25,76 +25,115 @@ if TYPE_CHECKING:
 
 Encode = Callable[[str], Sequence[int]]
 
-_CHUNK = 2048
+_CHUNK = 1024
 _SETTLED = re.compile(r"\n(?=[A-Za-z0-9])")
 _REMEMBERED = 64 * 1024 * 1024  # bytes of token ids
 
 
+_START: tuple[bytes, bytes] = (b"", b"")
+
+
+@dataclass(slots=True)
+class _Memory:
+    """A table that forgets what was used longest ago once it holds too many bytes."""
+
+    rows: OrderedDict[Any, Any] = field(default_factory=OrderedDict)
+    size: int = 0
+
+    def get(self, key: Any) -> Any:
+        found = self.rows.get(key)
+        if found is not None:
+            self.rows.move_to_end(key)
+        return found
+
+    def put(self, key: Any, value: Any, size: int) -> None:
+        self.rows[key] = (value, size)
+        self.size += size
+        while self.size > _REMEMBERED:
+            _, (_, dropped) = self.rows.popitem(last=False)
+            self.size -= dropped
+
+
 @dataclass(slots=True)
 class Encoder:
-    """Gives the block keys of requests. ``encode`` is None for blocks of bytes instead of tokens."""
+    """Gives the block keys of requests. ``encode`` is None for blocks of bytes instead of tokens.
+
+    Two things are remembered: the ids of a piece of text, and what a piece does to a chain that
+    stands at a certain point. A prompt that begins like an earlier one costs look-ups only.
+    """
 
     block: int
     encode: Encode | None
-    _known: OrderedDict[str, bytes] = field(default_factory=OrderedDict)
-    _size: int = 0
+    _ids: _Memory = field(default_factory=_Memory)
+    _steps: _Memory = field(default_factory=_Memory)
 
     def request(self, request: Request) -> tuple[Keys, int]:
         """Return the chained keys of a request's full blocks, and its length."""
-        if self.encode is None:
-            data, unit = self._bytes(request), 1
-        else:
-            data, unit = b"".join(self._part(part) for part in request.parts), 4
-        return self._chain(data, self.block * unit), len(data) // unit
+        unit = 1 if self.encode is None else 4
+        width, length = self.block * unit, 0
+        before, rest = _START
+        found: list[bytes] = []
+        for part in request.parts:
+            for piece in self._pieces(part):
+                known = self._steps.get((before, rest, piece))
+                if known is None:
+                    known = self._step(before, rest, piece, width)
+                (keys, before, rest, size), _ = known
+                found.append(keys)
+                length += size
+        return np.frombuffer(b"".join(found), dtype=np.uint64), length // unit
 
-    def _part(self, part: Part) -> bytes:
-        """Return a part's tokens behind one token that stands for its role: templates write roles too."""
-        if not part.role and part.kind == "text":
-            return self.tokens(part.text)
-        head = crc32(f"{part.role}\0{part.kind}".encode()) | 0x80000000
-        if part.kind == "image" and part.tokens:
-            body = crc32(part.text.encode("utf-8", "surrogatepass")).to_bytes(4, "little") * part.tokens
-        else:
-            body = self.tokens(part.text)
-        return head.to_bytes(4, "little") + body
+    def count(self, text: str) -> int:
+        """Return the tokens of a text."""
+        return sum(len(self._data(piece)) for piece in _cut(text)) // 4
 
-    def _bytes(self, request: Request) -> bytes:
-        texts = [part.text for part in request.parts]
-        return "".join(texts).encode("utf-8", "surrogatepass")
-
-    def tokens(self, text: str) -> bytes:
-        """Return the token ids of a text as 32-bit numbers."""
-        size = len(text)
-        if size < 2 * _CHUNK:
-            return self._piece(text)
-        found, at = [], 0
-        while at < size:
-            cut = _SETTLED.search(text, min(size, at + _CHUNK))
-            to = cut.end() if cut else size
-            found.append(self._piece(text[at:to]))
-            at = to
-        return b"".join(found)
-
-    def _piece(self, text: str) -> bytes:
-        known = self._known.get(text)
-        if known is not None:
-            self._known.move_to_end(text)
-            return known
-        assert self.encode is not None
-        data = array("I", self.encode(text)).tobytes()
-        self._known[text] = data
-        self._size += len(data) + len(text)
-        while self._size > _REMEMBERED:
-            old, ids = self._known.popitem(last=False)
-            self._size -= len(ids) + len(old)
-        return data
-
-    @staticmethod
-    def _chain(data: bytes, width: int) -> Keys:
-        keys: list[bytes] = []
-        before = b""
-        append = keys.append
-        for at in range(0, len(data) - width + 1, width):
+    def _step(self, before: bytes, rest: bytes, piece: str | bytes, width: int) -> Any:
+        """Hash on by one piece, and remember the way."""
+        added = piece if isinstance(piece, bytes) else self._data(piece)
+        data, keys, key = rest + added, [], (before, rest, piece)
+        end = len(data) // width * width
+        for at in range(0, end, width):
             before = blake2b(before + data[at : at + width], digest_size=8).digest()
-            append(before)
-        return np.frombuffer(b"".join(keys), dtype=np.uint64)
+            keys.append(before)
+        value = (b"".join(keys), before, data[end:], len(added))
+        self._steps.put(key, value, 200 + len(piece) + len(value[0]))
+        return value, 0
+
+    def _pieces(self, part: Part) -> Iterator[str | bytes]:
+        """Yield a part in pieces, behind one token that stands for its role: templates write roles too."""
+        if self.encode is None:
+            yield from _cut(part.text)
+            return
+        if part.role or part.kind != "text":
+            head = crc32(f"{part.role}\0{part.kind}".encode()) | 0x80000000
+            yield head.to_bytes(4, "little")
+        if part.kind == "image" and part.tokens:
+            yield crc32(part.text.encode("utf-8", "surrogatepass")).to_bytes(4, "little") * part.tokens
+        else:
+            yield from _cut(part.text)
+
+    def _data(self, text: str) -> bytes:
+        """Return the token ids of a piece as 32-bit numbers, or its bytes."""
+        if self.encode is None:
+            return text.encode("utf-8", "surrogatepass")
+        known = self._ids.get(text)
+        if known is None:
+            data = array("I", self.encode(text)).tobytes()
+            self._ids.put(text, data, 100 + len(text) + len(data))
+            return data
+        found: bytes = known[0]
+        return found
+
+
+def _cut(text: str) -> Iterator[str]:
+    """Yield pieces of a text that no byte-pair tokenizer joins, counted off from its beginning."""
+    size = len(text)
+    if size < 2 * _CHUNK:
+        yield text
+        return
+    at = 0
+    while at < size:
+        cut = _SETTLED.search(text, min(size, at + _CHUNK))
+        to = cut.end() if cut else size
+        yield text[at:to]
+        at = to

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from promptlint.trace.curve.capacity import DEFINITIONS, Point, capacity_curve, separate_curves
+from promptlint.trace.curve.capacity import DEFINITIONS, CapacityCurve, Point, capacity_curve
 from promptlint.trace.curve.lifetime import DEFAULT_LIFETIMES, lifetime_curve
 from promptlint.trace.options import Options, capacity_blocks
 
@@ -21,26 +21,10 @@ def simulate(columns: Columns, options: Options, unit: str) -> dict[str, Any]:
     Raises:
         UsageError: a capacity, engine, policy or router that does not exist.
     """
-    asked = [capacity_blocks(text, columns.block_tokens, options.kv_bytes) for text in options.capacities]
+    asked = asked_capacities(options, columns.block_tokens)
     if options.caches == "session":
-        columns = _by_session(columns)
-    sampled = None
-    if options.sample is not None:
-        from promptlint.trace.curve.sample import sampled_curve
-
-        sampled = sampled_curve(columns, options.sample)
-        capacities = sorted({*asked, *sampled.knees()})
-        rows = sampled.rows(capacities)
-        curve: list[dict[str, Any]] = [
-            {**_point(point, columns.block_tokens, options.kv_bytes), "standard_error": asdict(error)}
-            for point, error in rows
-        ]
-        unique = sampled.unique_blocks
-    else:
-        whole = separate_curves(columns) if options.caches != "shared" else capacity_curve(columns)
-        capacities = sorted({*asked, *whole.knees()})
-        curve = [_point(p, columns.block_tokens, options.kv_bytes) for p in whole.points(capacities)]
-        unique = whole.unique_blocks
+        columns = by_session(columns)
+    curve, unique = _curve(columns, options, asked)
     result: dict[str, Any] = {
         "unit": unit,
         "block_size": columns.block_tokens,
@@ -75,7 +59,7 @@ def simulate(columns: Columns, options: Options, unit: str) -> dict[str, Any]:
             {
                 "policy": name,
                 "capacity_blocks": size,
-                **_named(asdict(run(columns, POLICIES[name](columns, size)))),
+                **_ratios(run(columns, POLICIES[name](columns, size), size)),
             }
             for name in options.policies
             for size in sizes
@@ -83,6 +67,8 @@ def simulate(columns: Columns, options: Options, unit: str) -> dict[str, Any]:
     if options.replicas:
         from promptlint.trace.simulate.routing import ROUTERS, what_if
 
+        known = len(set(columns.session.tolist())) > 1
+        routers = [router for router in ROUTERS if router != "session" or known]
         result["routing"] = [
             {
                 "router": router,
@@ -92,14 +78,68 @@ def simulate(columns: Columns, options: Options, unit: str) -> dict[str, Any]:
                 **_ratios(routed.point),
             }
             for count in options.replicas
-            for router in ROUTERS
+            for router in routers
             for size in sizes
             for routed in [what_if(columns, router, count, size)]
         ]
     return result
 
 
-def _by_session(columns: Columns) -> Columns:
+def asked_capacities(options: Options, block: int) -> list[int]:
+    """Return the capacities that were asked for, in blocks.
+
+    Raises:
+        UsageError: a capacity that cannot be understood.
+    """
+    return [capacity_blocks(text, block, options.kv_bytes) for text in options.capacities]
+
+
+def _curve(columns: Columns, options: Options, asked: list[int]) -> tuple[list[dict[str, Any]], int]:
+    """Return the rows of the capacity curve, and the number of distinct blocks."""
+    if options.sample is not None:
+        from promptlint.trace.curve.sample import sampled_curve
+
+        sampled = sampled_curve(columns, options.sample)
+        rows = sampled.rows(sorted({*asked, *sampled.knees()}))
+        return [
+            {**_point(point, columns.block_tokens, options.kv_bytes), "standard_error": asdict(error)}
+            for point, error in rows
+        ], sampled.unique_blocks
+    if options.caches == "shared":
+        whole = capacity_curve(columns)
+    else:
+        from promptlint.trace.cluster import on_pool
+
+        whole = on_pool(columns, options.jobs)
+    return curve_rows(whole, asked, columns.block_tokens, options.kv_bytes), whole.unique_blocks
+
+
+def curve_rows(
+    curve: CapacityCurve, asked: list[int], block: int, kv_bytes: int | None
+) -> list[dict[str, Any]]:
+    """Return the ratios at the capacities asked for and at some more, for a plot."""
+    return [_point(point, block, kv_bytes) for point in curve.points(sorted({*asked, *curve.knees()}))]
+
+
+def from_cluster(curve: CapacityCurve, block: int, options: Options) -> dict[str, Any]:
+    """Return the numbers of a curve that a cluster has counted."""
+    asked = asked_capacities(options, block)
+    return {
+        "unit": "tokens",
+        "block_size": block,
+        "requests": curve.totals.requests,
+        "input_tokens": curve.totals.tokens,
+        "block_references": curve.totals.blocks,
+        "unique_blocks": curve.unique_blocks,
+        "caches": "namespace",
+        "sampled": None,
+        "asked": asked,
+        "curve": curve_rows(curve, asked, block, options.kv_bytes),
+        "ttl": [],
+    }
+
+
+def by_session(columns: Columns) -> Columns:
     """Give every conversation a cache of its own."""
     count = int(columns.session.max(initial=0)) + 1
     return replace(

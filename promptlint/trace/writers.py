@@ -10,16 +10,19 @@ import json
 import os
 import secrets
 from collections.abc import Iterator
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from promptlint.errors import InputError
 from promptlint.trace.columns import Columns
 
 
 def write_trace(columns: Columns, form: str, salt: str, path: Path) -> int:
-    """Write a log as ``mooncake``, ``bailian`` or ``weka``; return the number of requests.
+    """Write a log as ``mooncake``, ``bailian``, ``weka`` or ``parquet``; return the number of requests.
 
     Mooncake and Bailian files name the block size only by their kind (512 and 16), so ours carry
     ``block_size`` in every row, which other readers pass over.
@@ -27,6 +30,10 @@ def write_trace(columns: Columns, form: str, salt: str, path: Path) -> int:
     Raises:
         InputError: the file cannot be written; nothing is left behind then.
     """
+    if form == "parquet":
+        from promptlint.trace.arrow import write_columns
+
+        return write_columns(_salted_columns(columns, _Salted(salt)), str(path))
     rows = {"mooncake": _mooncake, "bailian": _bailian, "weka": _weka}[form](columns, _Salted(salt))
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
@@ -58,6 +65,13 @@ class _Salted:
                 known[key] = value = int.from_bytes(digest, "little") >> 1
             found.append(value)
         return found
+
+
+def _salted_columns(columns: Columns, salted: _Salted) -> Columns:
+    """Return columns with salted ids, numbered namespaces and times from the first request on."""
+    ids = np.array(salted(columns.ids.tolist()), dtype=np.uint64)
+    names = tuple(f"namespace_{number}" for number in range(len(columns.namespaces)))
+    return replace(columns, ids=ids, time=columns.time - _origin(columns), namespaces=names)
 
 
 def _blocks(columns: Columns) -> Iterator[tuple[int, list[int]]]:

@@ -82,7 +82,7 @@ def test_one_pass_equals_twenty_simulations(mooncake: Columns) -> None:
     ]
     capacities += [40000, 43924]
     for point in capacity_curve(mooncake).points(capacities):
-        direct = run(mooncake, lru(mooncake, int(point.at)))
+        direct = run(mooncake, lru(mooncake, int(point.at))).cold
         assert point.cold.block * mooncake.references == pytest.approx(
             direct.block * mooncake.references, abs=1e-6
         )
@@ -138,7 +138,7 @@ def test_text_logs_in_bytes(traces: Path, expected: Any, name: str) -> None:
     assert len(set(shared.session.tolist())) == want["sessions"]
     ratio = capacity_curve(shared).points([10**9])[0].cold.token
     assert ratio == pytest.approx(want["infinite_byte_hit_global_block64B"], abs=CLOSE)
-    from promptlint.trace.simulation import _by_session
+    from promptlint.trace.simulation import by_session
 
-    ratio = separate_curves(_by_session(shared)).points([10**9])[0].cold.token
+    ratio = separate_curves(by_session(shared)).points([10**9])[0].cold.token
     assert ratio == pytest.approx(want["infinite_byte_hit_session_block64B"], abs=CLOSE)

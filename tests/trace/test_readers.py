@@ -291,8 +291,10 @@ def test_har_with_a_stream_of_events(write_log: Write) -> None:
 
 def test_vllm_log(write_log: Write) -> None:
     lines = (
-        "INFO 10-12 10:00:00.125 [logger.py:42] Received request cmpl-1: prompt: 'It\\'s\\nhere', params: "
-        "SamplingParams(n=1), prompt_token_ids: [1, 2, 3], lora_request: None.",
+        (
+            "INFO 10-12 10:00:00.125 [logger.py:42] Received request cmpl-1: prompt: 'It\\'s\\nhere', params: "
+            "SamplingParams(n=1), prompt_token_ids: [1, 2, 3], lora_request: None."
+        ),
         "INFO 10-12 10:00:01 [loggers.py:111] Engine 000: Avg prompt throughput: 1.0 tokens/s",
         "INFO 10-12 10:00:02 [logger.py:42] Received request cmpl-2: params: SamplingParams(n=1), lora_request: None.",
     )
@@ -375,7 +377,7 @@ def test_one_document_instead_of_lines(tmp_path: Path) -> None:
     path.write_text(json.dumps([CHAT, CHAT, CHAT], indent=1))
     entries = list(open_log(path).entries)
     assert len(entries) == 3
-    assert [entry.line for entry in entries][0] == 2
+    assert next(entry.line for entry in entries) == 2
 
 
 def test_broken_lines_are_named_and_skipped(write_log: Write) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -64,6 +64,9 @@ class Point:
     warm: Ratios
 
 
+_NAMES = ("blocks", "tokens", "share", "first")
+
+
 @dataclass(slots=True)
 class _Histogram:
     """Hit weight by stack distance, kept as differences so that a run costs two additions."""
@@ -95,7 +98,7 @@ class _Histogram:
 
     def merge(self, other: _Histogram) -> None:
         """Add another histogram."""
-        for name in ("blocks", "tokens", "share", "first"):
+        for name in _NAMES:
             mine, theirs = getattr(self, name), getattr(other, name)
             size = max(len(mine), len(theirs))
             setattr(self, name, _sized(mine, size) + _sized(theirs, size))
@@ -165,6 +168,27 @@ class CapacityCurve:
         self.warm_totals = self.warm_totals.plus(other.warm_totals)
         joined = np.concatenate([self._stack.ids, other._stack.ids])
         self._stack = Stack(joined, np.concatenate([self._stack.time, other._stack.time]))
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return everything that `merge` and `points` need, as plain arrays."""
+        found: dict[str, NDArray[Any]] = {"ids": self._stack.ids, "times": self._stack.time}
+        for half, histogram, totals in (
+            ("cold", self._cold, self.totals),
+            ("warm", self._warm, self.warm_totals),
+        ):
+            found[f"{half}_totals"] = np.array(
+                [totals.requests, totals.blocks, totals.tokens], dtype=np.int64
+            )
+            for name in _NAMES:
+                found[f"{half}_{name}"] = getattr(histogram, name)
+        return found
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> CapacityCurve:
+        """Return the curve that gave `arrays`."""
+        cold, warm = (_Histogram(*(arrays[f"{half}_{name}"] for name in _NAMES)) for half in ("cold", "warm"))
+        totals, warm_totals = (Totals(*arrays[f"{half}_totals"].tolist()) for half in ("cold", "warm"))
+        return cls(0, Stack(arrays["ids"], arrays["times"]), 0, cold, warm, totals, warm_totals)
 
     def points(self, capacities: Sequence[int]) -> list[Point]:
         """Return the exact ratios at the given capacities in blocks."""

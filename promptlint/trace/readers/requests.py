@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from promptlint.layout import Section
@@ -44,6 +46,7 @@ _SESSIONS = (
 _TENANTS = ("organization", "organisation", "workspace", "org", "tenant", "team_id", "api_key", "account")
 _REPLICAS = ("replica", "host", "api_base", "server", "endpoint_id", "node", "worker", "backend", "upstream")
 _ROUTING = ("prompt_cache_key", "metadata.prompt_cache_key", "x-session-affinity", "x-grok-conv-id")
+_WRAPPERS = ("request", "body", "params", "payload", "kwargs", "proxy_server_request", "instructions")
 _PROMPTS = ("prompt", "input", "text", "query")
 
 
@@ -80,9 +83,11 @@ def read_requests(records: Iterator[Record], name: str, skipped: Skipped) -> Ite
 
 def build(value: Mapping[str, Any], name: str, line: int) -> Request | None:
     """Return the request of one record, or None if there is none."""
+    if (flat := _flat_prompt(value, name, line)) is not None:
+        return flat
     body = _body(value)
     if not body:
-        return _plain_request(value, name, line)
+        return None
     endpoint = text(first(value, "endpoint", "url", "request.url", "path", "call_type"))
     surface = surface_of(body, endpoint)
     response = mapping(first(value, "response.body", "response", "result.message", "output"))
@@ -133,19 +138,49 @@ def _flat_usage(value: Mapping[str, Any]) -> Usage | None:
     return Usage(total, read, written, number(first(value, "completion_tokens", "output_tokens")) or 0)
 
 
-def _plain_request(value: Mapping[str, Any], name: str, line: int) -> Request | None:
-    prompt = _plain(value)
-    if not prompt:
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """Which fields of a flat record hold what; "" for none."""
+
+    prompt: str
+    time: str
+    session: str
+    id: str
+    reply: str
+    counted: bool
+
+
+@lru_cache(maxsize=256)
+def _plan(names: tuple[str, ...]) -> _Plan | None:
+    """Return where a plain prompt and its facts stand, by the names of a record's fields."""
+
+    def pick(wanted: tuple[str, ...]) -> str:
+        return next((name for name in wanted if name in names), "")
+
+    if "messages" in names or "model" in names or any("." in name for name in names):
+        return None
+    reply = pick(("output", "response", "completion"))
+    counted = "prompt_tokens" in names or "input_tokens" in names
+    return _Plan(pick(_PROMPTS), pick(_TIMES), pick(_SESSIONS), pick(("id", "request_id")), reply, counted)
+
+
+def _flat_prompt(value: Mapping[str, Any], name: str, line: int) -> Request | None:
+    """Return the request of a flat record with a prompt: the shape of most prompt logs, read fast."""
+    plan = _plan(tuple(value))
+    if plan is None or not plan.prompt or any(key in value for key in _WRAPPERS):
+        return None
+    prompt = value[plan.prompt]
+    if not isinstance(prompt, str) or not prompt:
         return None
     return Request(
         file=name,
         line=line,
         parts=(Part(Section.MESSAGES, 0, "", prompt),),
-        time=seconds(first(value, *_TIMES)),
-        id=text(first(value, "id", "request_id")),
-        session=text(first(value, *_SESSIONS)),
-        usage=_flat_usage(value),
-        reply=text(first(value, "output", "response", "completion")),
+        time=seconds(value[plan.time]) if plan.time else None,
+        id=text(value[plan.id]) if plan.id else "",
+        session=text(value[plan.session]) if plan.session else "",
+        usage=_flat_usage(value) if plan.counted else None,
+        reply=text(value[plan.reply]) if plan.reply else "",
     )
 
 

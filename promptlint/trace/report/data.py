@@ -87,6 +87,25 @@ def _summary(analysis: Analysis, seconds: float) -> dict[str, Any]:
     }
 
 
+def cluster_data(name: str, simulation: dict[str, Any], seconds: float) -> dict[str, Any]:
+    """Return the report of a log that was counted on a cluster: numbers only."""
+    from promptlint.trace.simulation import DEFINITIONS
+
+    empty = Analysis(formats={name: "parquet"})
+    summary = {**_summary(empty, seconds), "requests": simulation["requests"]}
+    return {
+        "version": promptlint.__version__,
+        "findings": [],
+        "errors": [],
+        "summary": summary,
+        "causes": [],
+        "simulation": simulation,
+        "hosted": {},
+        "reconciliation": empty.tally.reconciliation(),
+        "definitions": {**_DEFINITIONS, **DEFINITIONS},
+    }
+
+
 def _when(time: float | None) -> str | None:
     if time is None:
         return None

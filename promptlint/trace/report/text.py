@@ -97,6 +97,8 @@ def _simulation(data: dict[str, Any], style: Style, width: int, ascii_: bool) ->
             f"{_percent(row['block_hit_ratio'])} of blocks, {_percent(row['request_mean_hit_ratio'])} mean of requests; "
             f"warm {_percent(row['warm']['token_hit_ratio'])} of {data['unit']}"
         )
+    if not data["ttl"]:
+        return [*lines, ""]
     ttl = ", ".join(f"{_span(row['ttl_seconds'])} {_percent(row['token_hit_ratio'])}" for row in data["ttl"])
     lines += [f"by lifetime, no limit of capacity (of {data['unit']}): {ttl}"]
     for row in data.get("engines", ()):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from promptlint.trace.columns import Columns
-from promptlint.trace.curve.capacity import Ratios
+from promptlint.trace.curve.capacity import Point, Ratios
 
 
 class Policy(Protocol):
@@ -42,7 +42,7 @@ class Lru:
 
 @dataclass(slots=True)
 class Fifo:
-    """First in, first out: a touch changes nothing."""
+    """First in, first out: a touch changes nothing, and a block makes room when it comes in, head first."""
 
     capacity: int | None
     _order: OrderedDict[int, None]
@@ -51,33 +51,33 @@ class Fifo:
         """See `Policy`."""
         order = self._order
         hit = _prefix(blocks, order)
-        for block in reversed(blocks):
-            order.setdefault(block, None)
-        if self.capacity is not None:
-            while len(order) > self.capacity:
+        for block in blocks:
+            if block in order:
+                continue
+            if self.capacity is not None and len(order) >= self.capacity:
                 order.popitem(last=False)
+            order[block] = None
         return hit
 
 
 @dataclass(slots=True)
 class Belady:
-    """Evict what is needed last: the bound that no real policy beats, with the future known."""
+    """Evict what is needed last, of equals the deepest: the bound that no real policy beats."""
 
     capacity: int | None
     _next: Iterator[list[int]]  # per request, the next use of each of its blocks
     _resident: dict[int, int]
-    _heap: list[tuple[int, int]]
+    _heap: list[tuple[int, int, int]]
 
     def request(self, blocks: list[int]) -> int:
         """See `Policy`."""
         hit = _prefix(blocks, self._resident)
-        uses = next(self._next)
-        for block, use in zip(reversed(blocks), reversed(uses), strict=True):
+        for depth, (block, use) in enumerate(zip(blocks, next(self._next), strict=True)):
             self._resident[block] = use
-            heapq.heappush(self._heap, (-use, block))
+            heapq.heappush(self._heap, (-use, -depth, block))
         if self.capacity is not None:
             while len(self._resident) > self.capacity:
-                use, block = heapq.heappop(self._heap)
+                use, _, block = heapq.heappop(self._heap)
                 if self._resident.get(block) == -use:
                     del self._resident[block]
         return hit
@@ -124,22 +124,45 @@ def belady(columns: Columns, capacity: int | None) -> Policy:
 POLICIES: dict[str, Callable[[Columns, int | None], Policy]] = {"lru": lru, "fifo": fifo, "belady": belady}
 
 
-def run(columns: Columns, policy: Policy) -> Ratios:
-    """Run a policy over a log of one cache and return its hit ratios."""
+@dataclass(slots=True)
+class _Sums:
+    blocks: int = 0
+    hit_blocks: int = 0
+    tokens: int = 0
+    hit_tokens: int = 0
+    requests: int = 0
+    any_hit: int = 0
+    share: float = 0.0
+
+    def add(self, blocks: int, hit: int, tokens: int, hit_tokens: int) -> None:
+        self.requests += 1
+        self.blocks += blocks
+        self.hit_blocks += hit
+        self.tokens += tokens
+        self.hit_tokens += hit_tokens
+        self.any_hit += hit > 0
+        self.share += hit / blocks if blocks else 0.0
+
+    def ratios(self) -> Ratios:
+        requests = max(1, self.requests)
+        return Ratios(
+            self.hit_blocks / max(1, self.blocks),
+            self.hit_tokens / max(1, self.tokens),
+            self.share / requests,
+            self.any_hit / requests,
+        )
+
+
+def run(columns: Columns, policy: Policy, capacity: int | None = None) -> Point:
+    """Run a policy over a log of one cache; return its hit ratios over all requests and the later half."""
     ids, start, length = columns.ids.tolist(), columns.start.tolist(), columns.length.tolist()
-    blocks_hit = tokens_hit = any_hit = 0
-    share = 0.0
+    cold, warm = _Sums(), _Sums()
     for request in range(columns.requests):
         blocks = ids[start[request] : start[request + 1]]
         hit = policy.request(blocks)
-        blocks_hit += hit
-        tokens_hit += min(hit * columns.block_tokens, length[request])
-        share += hit / len(blocks) if blocks else 0.0
-        any_hit += hit > 0
-    requests = max(1, columns.requests)
-    return Ratios(
-        blocks_hit / max(1, columns.references),
-        tokens_hit / max(1, columns.tokens),
-        share / requests,
-        any_hit / requests,
-    )
+        tokens = length[request]
+        row = (len(blocks), hit, tokens, min(hit * columns.block_tokens, tokens))
+        cold.add(*row)
+        if request >= columns.requests // 2:
+            warm.add(*row)
+    return Point(float(capacity or 0), cold.ratios(), warm.ratios())
