@@ -13,7 +13,15 @@ from promptlint.findings import Finding, Severity
 from promptlint.layout import Confidence, Kind, Layout, Observation, Parameter, Scope
 
 _KEYS = frozenset(
-    ("prompt_cache_key", "cache_salt", "extra_key", "x-grok-conv-id", "x-session-affinity", "session_id")
+    (
+        "prompt_cache_key",
+        "cache_salt",
+        "extra_key",
+        "x-grok-conv-id",
+        "x-session-affinity",
+        "x-session-id",
+        "session_id",
+    )
 )
 _STABLE_KEY = "derive the key from what the requests share: the conversation, or the prompt's version"
 _SEEN_KEY = Observed(

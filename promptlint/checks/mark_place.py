@@ -102,7 +102,9 @@ def first_changing(layout: Layout, index: int) -> tuple[Segment, Cause] | None:
     whole = layout.complete and layout.kind is LayoutKind.REQUEST
     for segment in layout.segments[: index + 1]:
         cause = segment.cause
-        if cause is None or cause.scope is not Scope.REQUEST or cause.confidence is Confidence.LOW:
+        if cause is None or cause.scope is not Scope.REQUEST:
+            continue
+        if cause.confidence is Confidence.LOW and not _whole_question(layout, segment, index):
             continue
         if cause.kind is Kind.HISTORY:
             continue
@@ -113,6 +115,14 @@ def first_changing(layout: Layout, index: int) -> tuple[Segment, Cause] | None:
                 continue
         return segment, cause
     return None
+
+
+def _whole_question(layout: Layout, segment: Segment, index: int) -> bool:
+    """Tell whether a value known by its name only must be the question: the marked end of the prompt."""
+    last = layout.segments[-1]
+    return (
+        segment is last is layout.segments[index] and last.section is Section.MESSAGES and last.role == "user"
+    )
 
 
 _SEEN_ORDER = Observed(

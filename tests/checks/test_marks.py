@@ -94,6 +94,13 @@ class TestBehindChanging:
         assert codes(layout(hole(guess, section=SYSTEM), mark(text(3000, section=SYSTEM)), **CLAUDE)) == []
 
 
+    def test_but_a_marked_question_at_the_end_is_one(self) -> None:
+        guess = replace(QUESTION, confidence=Confidence.LOW)
+        rules = text(3000, section=SYSTEM)
+        assert codes(layout(rules, mark(hole(guess, role="user")), **CLAUDE)) == ["PL601"]
+        assert codes(layout(rules, mark(hole(guess, role="user")), hole(guess, role="user"), **CLAUDE)) == []
+
+
 class TestLimit:
     def test_five_marks(self) -> None:
         five = [mark(text(1000, section=SYSTEM), at=700 + n) for n in range(5)]

@@ -1,0 +1,58 @@
+"""Cache keys in mappings, and injection points, as parameters of the request."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from promptlint.catalog import Catalog
+from promptlint.frontends import python
+from promptlint.frontends.base import Context
+from promptlint.layout import Parameter, Scope
+from promptlint.source import SourceFile
+
+HEAD = """
+import uuid
+import litellm
+from openai import OpenAI
+client = OpenAI()
+def ask(text, chat_id):
+    messages = [{"role": "system", "content": "Check the order."}, {"role": "user", "content": text}]
+"""
+
+
+def parameters(call: str) -> dict[str, Parameter]:
+    source = SourceFile("app.py", f"{HEAD}    {call}\n")
+    units = python.analyze(
+        ["app.py"], Context(load=lambda path: source if path == "app.py" else None), Catalog()
+    )
+    return {p.name: p for unit in units for layout in unit.layouts for p in layout.parameters}
+
+
+@pytest.mark.parametrize(
+    ("mapping", "name"),
+    [
+        ('extra_body={"cache_salt": str(uuid.uuid4()), "top_k": 3}', "key:extra_body.cache_salt"),
+        ('extra_headers={"x-session-affinity": uuid.uuid4().hex}', "key:extra_headers.x-session-affinity"),
+    ],
+)
+def test_keys_of_one_request(mapping: str, name: str) -> None:
+    found = parameters(f'client.chat.completions.create(model="m", messages=messages, {mapping})')
+    assert found[name].scope is Scope.REQUEST
+    assert found[name].cause is not None
+    assert [other for other in found if other.startswith("key:")] == [name]
+
+
+def test_other_entries_are_left_out() -> None:
+    call = 'client.chat.completions.create(model="m", messages=messages, extra_headers={"x-request-id": uuid.uuid4().hex})'
+    assert not any(name.startswith("key:") for name in parameters(call))
+
+
+def test_injection_points() -> None:
+    call = (
+        'litellm.completion(model="m", messages=messages, '
+        'cache_control_injection_points=[{"location": "message", "role": "user", "index": -1}])'
+    )
+    point = parameters(call)["cache_control_injection_point"]
+    assert json.loads(point.text or "") == {"location": "message", "role": "user", "index": -1}
