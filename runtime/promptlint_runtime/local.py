@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from promptlint.errors import UsageError
+from promptlint.errors import InputError, UsageError
 from promptlint_runtime.adapters.llama import Llama
 from promptlint_runtime.encode import ModelEncoder, PartEncoder, RenamedEncoder, TextTokenizer
 from promptlint_runtime.models import Loaded, load, pick_device, pick_dtype
@@ -13,7 +13,7 @@ from promptlint_runtime.modules import parts_of, replay_modules
 from promptlint_runtime.prompts import Prompt
 from promptlint_runtime.replay import Options, Replay
 from promptlint_runtime.report import Advance, Run
-from promptlint_runtime.rows import arrange
+from promptlint_runtime.rows import Sent, arrange
 from promptlint_runtime.variants import Variants
 
 
@@ -75,7 +75,11 @@ class Local:
         return [*runs, modules]
 
     def replay(self, several: Variants, options: Options, advance: Advance) -> list[Run]:
-        """Replay each variant on an empty cache; after an interrupt the others are left out."""
+        """Replay each variant on an empty cache; after an interrupt the others are left out.
+
+        Raises:
+            InputError: a prompt cannot be encoded, or is longer than the model takes.
+        """
         runs: list[Run] = []
         arranged = [
             (
@@ -86,6 +90,7 @@ class Local:
             )
             for title, prompts in several
         ]
+        self._check_lengths([item for _, sent in arranged for item in sent], options.max_new)
         block = options.block_tokens
         largest = max(
             sum(-(-(len(s.encoded.ids) + options.max_new) // block) * block for s in sent)
@@ -97,3 +102,13 @@ class Local:
             if runs[-1].partial:
                 break
         return runs
+
+    def _check_lengths(self, sent: Sequence[Sent], max_new: int) -> None:
+        context = self.loaded.adapter.context
+        for item in sent:
+            if len(item.encoded.ids) + max_new - 1 > context:
+                raise InputError(
+                    f"{item.prompt.name}: {item.prompt.label}: {len(item.encoded.ids):,} tokens and {max_new}"
+                    f" more are over the {context:,} that the model takes",
+                    "give a model with a longer context, or shorter prompts",
+                )

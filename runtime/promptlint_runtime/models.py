@@ -16,6 +16,7 @@ from promptlint_runtime.adapters.llama import Llama
 from promptlint_runtime.memory import check_room
 
 RANDOM = "random:"
+_FOLDER = "give a folder with a Hugging Face model"
 _TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "tekken.json")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -140,6 +141,20 @@ def read_contexts(source: SourceFile) -> list[Mapping[str, Any]]:
 
 
 _CONTEXT = "write one JSON object with the template's variables a line"
+
+
+def hashed_ids(hashes: Sequence[int], block_tokens: int, length: int | None) -> tuple[int, ...]:
+    """Make up token ids for a log that has only hashes: equal blocks get equal tokens, others differ.
+
+    Ids stay below 500, so that they fit any vocabulary; a block of a few tokens may then by chance
+    equal another. Tokens behind the last whole block are the request's own.
+    """
+    ids: list[int] = []
+    for number in hashes:
+        ids += random.Random(f"block {number}").choices(range(500), k=block_tokens)
+    if length is not None and length > len(ids):
+        ids += random.Random(f"tail {hashes}").choices(range(500), k=length - len(ids))
+    return tuple(ids[:length])
 
 
 def by_changes(prompts: Sequence[Prompt]) -> list[Prompt]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from traceback import extract_tb
 from typing import Any
 
 from jinja2 import BaseLoader, Environment, StrictUndefined, TemplateError, TemplateNotFound
@@ -154,12 +155,12 @@ class Renderer:
                     raise InputError(f"{name}: renders to over {MAX_CHARACTERS:,} characters", "")
                 parts.append(part)
         except TemplateError as error:
-            line = getattr(error, "lineno", None)
-            where = f"{name}:{line}" if line else name
+            where = _where(error, name)
             step = "give every variable in --context" if "undefined" in str(error) else "correct the template"
             raise InputError(f"{where}: {error.message or type(error).__name__}", step) from None
         except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError) as error:
-            raise InputError(f"{name}: {type(error).__name__} while rendering: {error}", "") from None
+            where = _where(error, name)
+            raise InputError(f"{where}: {type(error).__name__} while rendering: {error}", "") from None
         return "".join(parts)
 
     def _cut(self, marked: str) -> tuple[Piece, ...]:
@@ -172,3 +173,12 @@ class Renderer:
             if text:
                 pieces.append(Piece(text, self._files[int(mark[2])], int(mark[3]), fixed=mark[1] == "d"))
         return tuple(pieces)
+
+
+def _where(error: Exception, name: str) -> str:
+    """Return the template and line of an error: Jinja puts the template's own lines into the traceback."""
+    line = getattr(error, "lineno", None)
+    if line:
+        return f"{getattr(error, 'name', None) or name}:{line}"
+    frames = [f for f in extract_tb(error.__traceback__) if not f.filename.endswith(".py")]
+    return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else name

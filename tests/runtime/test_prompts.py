@@ -9,7 +9,15 @@ from promptlint.layout import Guard, Layout, Origin, OriginKind, Scope, Segment
 from promptlint.source import SourceFile
 from promptlint_runtime.encode import RenamedEncoder
 from promptlint_runtime.predict import Earlier
-from promptlint_runtime.prompts import Piece, Prompt, by_changes, is_prompt_line, read_contexts, read_prompts
+from promptlint_runtime.prompts import (
+    Piece,
+    Prompt,
+    by_changes,
+    hashed_ids,
+    is_prompt_line,
+    read_contexts,
+    read_prompts,
+)
 from promptlint_runtime.sequence import Request
 from promptlint_runtime.vary import parse_scopes, vary
 
@@ -128,10 +136,10 @@ def test_renamed_ids_keep_equality_and_fit() -> None:
     assert first.ids == (0, 1, 0)
     assert [first.piece_of(token) for token in (0, 1, 2, 3)] == [0, 0, 1, None]
     assert encode(Prompt("p", (Piece("bcd", "p", 1),))).ids == (1, 2, 3)
-    with pytest.raises(UsageError, match="more than the model's vocabulary"):
-        encode(Prompt("p", (Piece("e", "p", 1),)))
     with pytest.raises(InputError, match="empty"):
         encode(Prompt("p", ()))
+    with pytest.raises(UsageError, match="more than the model's vocabulary"):
+        encode(Prompt("p", (Piece("e", "p", 1),)))
 
 
 def test_earlier_finds_the_longest_shared_prefix() -> None:
@@ -142,3 +150,13 @@ def test_earlier_finds_the_longest_shared_prefix() -> None:
     assert (found.shared, found.block, found.limit) == (5, 1, 4)
     again = earlier.add(Request(3, (1, 2, 3, 4, 5, 6)))
     assert (again.shared, again.block, again.limit) == (6, None, 4)
+
+
+def test_hashes_become_tokens_that_agree_where_the_blocks_do() -> None:
+    first, second = hashed_ids([7, 8, 9], 16, 40), hashed_ids([7, 8, 5], 16, 40)
+    assert len(first) == 40
+    assert first[:32] == second[:32]
+    assert first[32:] != second[32:]
+    assert first == hashed_ids([7, 8, 9], 16, None)[:40]
+    assert len(hashed_ids([7], 16, 20)) == 20
+    assert hashed_ids([7], 16, 20)[:16] == first[:16]

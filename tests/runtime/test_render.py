@@ -71,3 +71,10 @@ def test_whitespace_control_holds() -> None:
 def test_what_cannot_be_rendered_is_one_clear_error(template: str, what: str) -> None:
     with pytest.raises(InputError, match=what):
         render(template, items=[])
+
+
+def test_an_error_names_the_line_of_the_template() -> None:
+    with pytest.raises(InputError, match=r"^a\.j2:3: 'missing' is undefined"):
+        render("one\ntwo\n{{ missing }}")
+    with pytest.raises(InputError, match=r"^part\.j2:2: ZeroDivisionError"):
+        render("{% include 'part.j2' %}", {"part.j2": "x\n{{ 1 / zero }}"}, zero=0)

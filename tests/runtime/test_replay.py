@@ -12,11 +12,13 @@ torch = pytest.importorskip("torch")
 
 from promptlint.errors import InputError, UsageError
 from promptlint_runtime.kv import Storage
-from promptlint_runtime.local import Local, Model, variants
+from promptlint_runtime.local import Local, Model
 from promptlint_runtime.prompts import Piece, Prompt
-from promptlint_runtime.replay import Options, arrange
+from promptlint_runtime.replay import Options
+from promptlint_runtime.rows import arrange
 from promptlint_runtime.scheduler import Limits
 from promptlint_runtime.selftest import self_test
+from promptlint_runtime.variants import variants
 
 pytestmark = pytest.mark.torch
 
@@ -154,6 +156,11 @@ def test_too_little_memory_is_explained(local: Local) -> None:
 def test_ids_outside_the_vocabulary_are_refused(local: Local) -> None:
     with pytest.raises(InputError, match="token 9999"):
         local.replay([("x", by_ids((1, 9999)))], Options(), quiet)
+
+
+def test_a_prompt_over_the_context_is_refused_by_name(local: Local) -> None:
+    with pytest.raises(InputError, match="p: line 1: 4,097 tokens"):
+        local.replay([("x", by_ids((1,) * 4097))], Options(), quiet)
 
 
 def test_self_test_passes_and_sees_the_reordering(local: Local) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptlint.cli.common import read_config, start_of
-from promptlint.errors import NothingToCheckError, UsageError
+from promptlint.errors import NothingToCheckError
 
 if TYPE_CHECKING:
     from promptlint_runtime.prompts import Prompt
@@ -54,13 +54,14 @@ def _of_log(path: str) -> Iterator[Prompt]:
     from promptlint.layout import Section
     from promptlint.trace.model import Request
     from promptlint.trace.readers import open_log
-    from promptlint_runtime.prompts import Prompt, message_pieces
+    from promptlint_runtime.prompts import Piece, Prompt, hashed_ids, message_pieces
 
     for entry in open_log(Path(path), path).entries:
         if not isinstance(entry, Request):
-            raise UsageError(
-                f"{path}: a log of hashes has no text to replay", "simulate it: promptlint trace"
-            )
+            ids = hashed_ids(entry.ids, entry.block_tokens, entry.length)
+            salt = entry.namespace
+            yield Prompt(path, (Piece("", path, entry.line),), f"line {entry.line}", ids=ids, salt=salt)
+            continue
         messages: dict[tuple[Section, int], tuple[str, str]] = {}
         for part in entry.parts:
             role = "system" if part.section is not Section.MESSAGES else part.role
