@@ -29,11 +29,15 @@ _CLOCKS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ClockCall:
-    """A call of a clock: where it stands, what is called, and where its text is printed (None: unknown)."""
+    """A call of a clock: where it stands, what is called, and where its text is printed (None: unknown).
+
+    ``bare`` says that it was only seen in conversations without a system message.
+    """
 
     offset: int
     callee: str
     printed: int | None
+    bare: bool = False
 
 
 def called(tree: nodes.Template) -> dict[int, str]:
@@ -62,6 +66,7 @@ def clock_calls(
         return
     reached: set[int] = set()
     printed: dict[int, int] = {}
+    led: set[int] = set()  # calls that are printed although there is a system message
     for conversation in tried if renderer is not None else ():
         assert renderer is not None
         for length in (next(conversation.lengths(), 0), len(conversation.messages)):
@@ -75,10 +80,13 @@ def clock_calls(
                 for event in events:
                     if text and event.text is not None and text in event.text:
                         printed.setdefault(offset, event.offset)
+                        if conversation.messages[0]["role"] == "system":
+                            led.add(offset)
                         break
     for offset, callee in written.items():
         if offset in printed or offset not in reached:
-            yield ClockCall(offset, callee, printed.get(offset))
+            bare = offset in printed and offset not in led
+            yield ClockCall(offset, callee, printed.get(offset), bare)
 
 
 def _dotted(node: nodes.Node) -> str:

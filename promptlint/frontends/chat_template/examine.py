@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from promptlint.frontends.base import Delimiters
 from promptlint.frontends.chat_template.clock import ClockCall, clock_calls
@@ -22,7 +22,7 @@ from promptlint.frontends.jinja.parse import parse_anew
 
 MAX_TEXT = 200_000
 MAX_TAGS = 3_000
-_TOKENS: dict[str, object] = {
+TOKENS: dict[str, object] = {
     "bos_token": "<s>",
     "eos_token": "</s>",
     "pad_token": "<pad>",
@@ -35,9 +35,13 @@ _TOKENS: dict[str, object] = {
 
 @dataclass(frozen=True, slots=True)
 class LateTools:
-    """The tools are printed behind an answer: ``offset`` is where, in the template."""
+    """The tools are printed behind an answer.
+
+    ``offset`` is where the template decides it, ``printed`` where it prints them.
+    """
 
     offset: int
+    printed: int
     conversation: str
 
 
@@ -72,16 +76,19 @@ def examine(text: str, meter: Meter | None = None) -> Examination:
     gaps: list[str] = []
     try:
         tried = list(_accepted(renderer))
-        clocks = tuple(clock_calls(written, renderer, tried, _TOKENS))
+        clocks = tuple(clock_calls(written, renderer, tried, TOKENS))
         for candidate in tried:
             late = late or _late_tools(renderer, candidate)
-            for rewrite in rewrites(renderer, candidate, _TOKENS):
+            for rewrite in rewrites(renderer, candidate, TOKENS):
                 found.setdefault((rewrite.mechanism, rewrite.offset), rewrite)
     except TooExpensiveError as error:
         gaps.append(f"rendering was stopped: {error}")
-        clocks = clocks or tuple(clock_calls(written, None, (), _TOKENS))
+        clocks = clocks or tuple(clock_calls(written, None, (), TOKENS))
     if not tried and not gaps:
         gaps.append("not rendered: the template takes none of the conversations that were tried")
+    moved = next((rewrite for rewrite in found.values() if rewrite.mechanism == "tools"), None)
+    if late is not None and moved is not None:
+        late = replace(late, offset=moved.offset)
     names = tuple(candidate.name for candidate in tried)
     return Examination(clocks, _clearest(found), late, names, tuple(gaps))
 
@@ -92,7 +99,7 @@ def _accepted(renderer: Renderer) -> Iterator[Conversation]:
         for style in STYLES:
             candidate = conversation(name, style)
             try:
-                text = renderer.render(values(candidate, len(candidate.messages), _TOKENS))
+                text = renderer.render(values(candidate, len(candidate.messages), TOKENS))
             except (RefusedError, RenderError):
                 continue
             shown = {word for _, word in words(text)}
@@ -109,11 +116,11 @@ def _late_tools(renderer: Renderer, candidate: Conversation) -> LateTools | None
     if tools is None or answer is None:
         return None
     events: list[Event] = []
-    text = renderer.render(values(candidate, len(candidate.messages), _TOKENS), events)
+    text = renderer.render(values(candidate, len(candidate.messages), TOKENS), events)
     if not 0 <= text.find(answer) < text.find(tools):
         return None
     offset = next((event.offset for event in events if event.text and tools in event.text), 0)
-    return LateTools(offset, candidate.name)
+    return LateTools(offset, offset, candidate.name)
 
 
 def _clearest(found: dict[tuple[str, int], Rewrite]) -> tuple[Rewrite, ...]:

@@ -87,17 +87,20 @@ def _observations(parsed: Parsed, text: MappedText, examination: Examination) ->
         yield Observation(
             "template-clock",
             place(call.offset),
-            detail=f"{call.callee}() is printed when the caller passes no date",
+            detail=f"{call.callee}() is printed when the caller passes no date{' and no system message' * call.bare}",
             related=related,
-            confidence=Confidence.HIGH if call.printed is not None else Confidence.MEDIUM,
+            confidence=Confidence.MEDIUM if call.printed is None or call.bare else Confidence.HIGH,
             data={"callee": call.callee},
         )
-    if examination.late_tools is not None:
+    late = examination.late_tools
+    if late is not None:
+        moved = parsed.tag_span(late.offset) != parsed.tag_span(late.printed)
         yield Observation(
             "template-moves-tools",
-            place(examination.late_tools.offset),
+            place(late.offset),
             detail="the tools are printed behind earlier turns, and move with every new one",
-            data={"conversation": examination.late_tools.conversation},
+            related=(Step(place(late.printed), "printed here"),) if moved else (),
+            data={"conversation": late.conversation},
         )
     for rewrite in examination.rewrites:
         if rewrite.mechanism != "tools" or examination.late_tools is None:

@@ -9,6 +9,7 @@ from posixpath import basename
 from promptlint.frontends.base import Context
 from promptlint.frontends.jinja.fragment import Fragment, build
 from promptlint.frontends.jinja.lexer import DIALECTS, JinjaError, TooManyTagsError
+from promptlint.frontends.jinja.linking import template
 from promptlint.frontends.jinja.loose import loose_pieces
 from promptlint.frontends.jinja.parse import parse
 from promptlint.frontends.jinja.roles import assign_roles
@@ -22,7 +23,8 @@ _FRONT_MATTER = re.compile(r"---[ \t]*\n(?:(?!---[ \t]*$).*\n)*?---[ \t]*(?:\n|\
 _KEY = re.compile(r"\s*(?:#.*\n\s*)*[A-Za-z_][\w.-]*[ \t]*:")
 _TAG = re.compile(
     r"\{%[-+]?\s*(?:if|for|set|include|extends|block|macro|import|from|raw|with|filter|call)\b[^{}]*?%\}"
-    r"|\{\{[-+]?\s*(?:[A-Za-z_][\w.]*(?:\[[^\]{}\n]*\])*\s*(?:[-+]?\}\}|\||\(|~|\+|if\b|or\b)|['\"][^{}\n]*\}\})"
+    r"|(?<!\$)\{\{[-+]?\s*(?:[A-Za-z_][\w.]*(?:\[[^\]{}\n]*\])*|'[^'{}\n]*'|\"[^\"{}\n]*\")"
+    r"\s*(?:[-+]?\}\}|\||\(|~|\+|if\b|or\b)"
 )
 _OTHER_LANGUAGE = re.compile(
     r"\{\{[#/^>&!]|\{\{\{|\{\{\s*else\s*\}\}|\{\{-?\s*(?:range|end|with|template)\s|\{\{-?\s*\."
@@ -66,7 +68,7 @@ def segments(text: MappedText, context: Context, *, dialect: str = "jinja") -> F
     walker = Walker(parsed, source, context, dialect, files=(text.path,))
     out: list[Piece] = walker.out
     try:
-        walker.template()
+        template(walker)
     except (TooLargeError, RecursionError) as error:
         reason = str(error) if isinstance(error, TooLargeError) else "the template is nested too deeply"
         walker.gaps[reason] = None

@@ -18,7 +18,7 @@ from promptlint.layout import Guard, OriginKind, Step
 from promptlint.source import Place
 
 if TYPE_CHECKING:
-    from promptlint.frontends.jinja.scopes import Variables
+    from promptlint.frontends.jinja.bindings import Variables
 
 MAX_CHOICES = 16
 MAX_NAMES = 24

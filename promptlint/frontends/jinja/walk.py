@@ -8,18 +8,18 @@ from dataclasses import dataclass, field, replace
 from jinja2 import nodes
 
 from promptlint.frontends.base import Context
-from promptlint.frontends.jinja import expressions
-from promptlint.frontends.jinja.expressions import evaluate, filtered, keywords, pieces, written
-from promptlint.frontends.jinja.lexer import JinjaError
-from promptlint.frontends.jinja.parse import Parsed, parse
-from promptlint.frontends.jinja.resolve import resolve
-from promptlint.frontends.jinja.scopes import Variables, merge_branches, settle_loop
+from promptlint.frontends.jinja import expressions, linking, loops
+from promptlint.frontends.jinja.access import call
+from promptlint.frontends.jinja.bindings import Variables, merge_branches
+from promptlint.frontends.jinja.filters import filtered
+from promptlint.frontends.jinja.loops import part, target_name, unpacked
+from promptlint.frontends.jinja.parse import Parsed
+from promptlint.frontends.jinja.scope import keywords, pieces, written
 from promptlint.frontends.jinja.values import (
     MISSING,
     Fields,
     Items,
     Known,
-    Loop,
     Macro,
     Piece,
     Source,
@@ -28,10 +28,8 @@ from promptlint.frontends.jinja.values import (
     Value,
     composite,
     names_of,
-    symbols,
 )
-from promptlint.frontends.mapped import MappedText
-from promptlint.layout import Guard, OriginKind, Step
+from promptlint.layout import Guard, Step
 
 MAX_SEGMENTS = 20_000
 MAX_STEPS = 200_000
@@ -130,7 +128,7 @@ class Walker:
             elif name in options:
                 value = options[name]
             elif index >= missing:
-                value = evaluate(macro.defaults[index - missing], self)
+                value = self.evaluate(macro.defaults[index - missing])
             else:
                 value = MISSING
             self.variables.set(name, value)
@@ -138,6 +136,25 @@ class Walker:
             self.variables.set("varargs", Items(tuple(args[len(macro.args) :])))
             rest = {key: value for key, value in options.items() if key not in macro.args}
             self.variables.set("kwargs", Fields(rest))
+
+    def evaluate(self, node: nodes.Node) -> Value:
+        """Return the value of an expression."""
+        return expressions.evaluate(node, self)
+
+    def of_module(self, parsed: Parsed, source: Source, variables: Variables) -> Walker:
+        """Return a walker for a template that is imported here; its output goes nowhere."""
+        files = (*self.files, source.path)
+        return replace(
+            self,
+            parsed=parsed,
+            source=source,
+            variables=variables,
+            blocks={},
+            files=files,
+            guards=(),
+            out=[],
+            parent=None,
+        )
 
     # -- statements -----------------------------------------------------------------------------
 
@@ -190,7 +207,7 @@ class Walker:
                 place = self.source.place(child.lineno, child.lineno + len(child.data))
                 self.out.append(Piece(place, child.data, guards=self.guards))
             else:
-                value = evaluate(child, self)
+                value = self.evaluate(child)
                 self.emit(value, child, whole_tag=not isinstance(value, Text))
 
     def assign(self, node: nodes.Assign) -> None:
@@ -201,14 +218,14 @@ class Walker:
                 initial = keywords(node.node.kwargs, self)
                 self.variables.open_namespace(node.target.name, initial)
                 return
-        value = self._stepped(evaluate(node.node, self), node)
+        value = self._stepped(self.evaluate(node.node), node)
         self.bind_target(node.target, value)
 
     def _stepped(self, value: Value, node: nodes.Assign) -> Value:
         """Note on a value that is one symbol that it came through this assignment."""
         if not isinstance(value, Symbol) or len(value.chain) >= 8:
             return value
-        step = Step(self.source.place(*self.parsed.tag_span(node.lineno)), f"set {_target_name(node.target)}")
+        step = Step(self.source.place(*self.parsed.tag_span(node.lineno)), f"set {target_name(node.target)}")
         return replace(value, chain=(*value.chain, step))
 
     def bind_target(self, target: nodes.Node, value: Value) -> None:
@@ -218,9 +235,9 @@ class Walker:
         elif isinstance(target, nodes.NSRef):
             self.variables.set_cell(target.name, target.attr, value)
         elif isinstance(target, nodes.Tuple):
-            known = _unpacked(value, len(target.items))
+            known = unpacked(value, len(target.items))
             for index, item in enumerate(target.items):
-                self.bind_target(item, known[index] if known else _part(value, item))
+                self.bind_target(item, known[index] if known else part(value, item))
 
     def assign_block(self, node: nodes.AssignBlock) -> None:
         """``{% set target %}…{% endset %}``."""
@@ -237,7 +254,7 @@ class Walker:
         first: Value = MISSING
         decided = False
         for arm in (node, *node.elif_):
-            value = evaluate(arm.test, self)
+            value = self.evaluate(arm.test)
             if isinstance(value, Known):
                 if not value.value:
                     continue
@@ -268,52 +285,6 @@ class Walker:
         finally:
             self.variables = before
 
-    def loop(self, node: nodes.For) -> None:
-        """``for``: the body once, under a guard; over a short constant list once for each item."""
-        value = evaluate(node.iter, self)
-        known = _elements(value)
-        if known is not None and node.test is None and len(known) <= MAX_UNROLL and self.limits.unrolled < 2:
-            self._unroll(node, known)
-            return
-        outer, guards = self.variables, self.guards
-        guard = self.guard("for", node, node.iter, value, 0)
-        carried = self.parsed.cells_in(node)
-        inner = outer.child()
-        inner.carry(carried)
-        self.variables, self.guards = inner, (*guards, guard)
-        element = _element(value, _target_name(node.target))
-        try:
-            self.bind_target(node.target, element)
-            self.variables.set("loop", Loop(guard.name or "loop"))
-            if node.test is not None:
-                test = evaluate(node.test, self)
-                self.guards = (*self.guards, self.guard("if", node, node.test, test, 0))
-            self.body(node.body)
-        finally:
-            self.variables, self.guards = outer, guards
-        settle_loop(outer, inner, carried, guard)
-        if node.else_:
-            self.guards = (*guards, replace(guard, branch=1))
-            self.body(node.else_)
-            self.guards = guards
-
-    def _unroll(self, node: nodes.For, items: tuple[Value, ...]) -> None:
-        outer = self.variables
-        self.limits.unrolled += 1
-        try:
-            for index, item in enumerate(items):
-                self.variables = outer.child()
-                self.bind_target(node.target, item)
-                path = names_of(item)[:1]
-                self.variables.set("loop", Loop(path[0] if path else "loop", (index, len(items))))
-                self.body(node.body)
-                outer.absorb(self.variables)
-        finally:
-            self.limits.unrolled -= 1
-            self.variables = outer
-        if not items:
-            self.body(node.else_)
-
     def scoped(self, node: nodes.With | nodes.Scope | nodes.ScopedEvalContextModifier) -> None:
         """``with``, ``autoescape`` and unknown block tags: a body with variables of its own."""
         outer = self.variables
@@ -321,7 +292,7 @@ class Walker:
         if isinstance(node, nodes.With):
             for target, expression in zip(node.targets, node.values, strict=False):
                 if isinstance(target, nodes.Name):
-                    inner.set(target.name, evaluate(expression, self))
+                    inner.set(target.name, self.evaluate(expression))
         self.variables = inner
         try:
             self.body(node.body)
@@ -341,9 +312,9 @@ class Walker:
     def call_block(self, node: nodes.CallBlock) -> None:
         """``{% call macro() %}…{% endcall %}``."""
         caller = self._macro("caller", node)
-        args = [evaluate(arg, self) for arg in node.call.args]
+        args = [self.evaluate(arg) for arg in node.call.args]
         options = keywords(node.call.kwargs, self)
-        value = expressions.call(node.call, args, options, self, caller)
+        value = call(node.call, args, options, self, caller)
         self.emit(value, node.call)
 
     def filter_block(self, node: nodes.FilterBlock) -> None:
@@ -352,152 +323,6 @@ class Walker:
 
     # -- other templates ------------------------------------------------------------------------
 
-    def block(self, node: nodes.Block) -> None:
-        """A block of the outermost template: the most derived body of that name."""
-        outer = self.variables
-        inner = outer.child()
-        chain = self.blocks.get(node.name) or [Macro(node.name, self.parsed, self.source, node.body)]
-        self.variables = inner
-        inner.set("super", _super(chain, inner))
-        try:
-            self.emit(self.invoke(chain[0], [], {}, None), nodes.Const("", lineno=node.lineno))
-        finally:
-            outer.absorb(inner)
-            self.variables = outer
-
-    def extends(self, node: nodes.Extends) -> None:
-        """Note the parent; it is printed when the child's own statements are done."""
-        value = evaluate(node.template, self)
-        loaded = self._load(value, node)
-        if isinstance(loaded, tuple):
-            self.parent = loaded
-        else:
-            self.gaps[f"extends {written(node.template, self)}: {loaded}"] = None
-
-    def include(self, node: nodes.Include) -> None:
-        """Print another template in place, with the variables of this one."""
-        value = evaluate(node.template, self)
-        reason = ""
-        for name in _elements(value) or (value,):
-            loaded = self._load(name, node)
-            if isinstance(loaded, tuple):
-                self._enter(loaded)
-                return
-            reason = reason or loaded
-        if node.ignore_missing and reason == "no such template":
-            return
-        expression = written(node.template, self)
-        self.gaps[f"include {expression}: {reason}"] = None
-        names = names_of(value)
-        path = names[0] if names else str(value.value) if isinstance(value, Known) else expression
-        symbol = Symbol(OriginKind.INCLUDE, path, expression, names, exact=False, why=reason)
-        self.emit(symbol, node.template, whole_tag=True)
-
-    def _enter(self, loaded: tuple[Parsed, Source]) -> None:
-        saved = self.parsed, self.source, self.files, self.blocks, self.parent, self.variables
-        self.limits.depth += 1
-        try:
-            self.parsed, self.source = loaded
-            self.files = (*self.files, self.source.path)
-            self.blocks, self.parent = {}, None
-            self.variables = self.variables.child()
-            self.template()
-            saved[-1].absorb(self.variables)
-        finally:
-            self.limits.depth -= 1
-            self.parsed, self.source, self.files, self.blocks, self.parent, self.variables = saved
-
-    def import_module(self, node: nodes.Import) -> None:
-        """``{% import "file" as name %}``."""
-        module = self._module(node)
-        unknown = Symbol(OriginKind.VARIABLE, node.target, names=(node.target,))
-        self.variables.set(node.target, unknown if module is None else Fields(module))
-
-    def import_names(self, node: nodes.FromImport) -> None:
-        """``{% from "file" import name as other %}``."""
-        module = self._module(node)
-        for entry in node.names:
-            name, alias = entry if isinstance(entry, tuple) else (entry, entry)
-            unknown = Symbol(OriginKind.VARIABLE, name, names=(name,))
-            self.variables.set(alias, unknown if module is None else module.get(name, MISSING))
-
-    def _module(self, node: nodes.Import | nodes.FromImport) -> dict[str, Value] | None:
-        loaded = self._load(evaluate(node.template, self), node)
-        if not isinstance(loaded, tuple):
-            self.gaps[f"import {written(node.template, self)}: {loaded}"] = None
-            return None
-        parsed, source = loaded
-        variables = self.variables.child() if node.with_context else Variables()
-        inner = Walker(
-            parsed,
-            source,
-            self.context,
-            self.dialect,
-            variables=variables,
-            limits=self.limits,
-            gaps=self.gaps,
-            files=(*self.files, source.path),
-        )
-        self.limits.depth += 1
-        inner.body(parsed.tree.body)
-        self.limits.depth -= 1
-        return dict(inner.variables.own)
-
-    def _load(self, name: Value, node: nodes.Node) -> tuple[Parsed, Source] | str:
-        """Return another template, or the reason why it cannot be read."""
-        if not isinstance(name, Known) or not isinstance(name.value, str):
-            return "its name is known at run time only"
-        if self.limits.depth >= MAX_DEPTH:
-            return "includes are nested too deeply"
-        file = resolve(name.value, self.source.path, self.context)
-        if file is None:
-            return "no such template"
-        if file.path in self.files:
-            return "includes itself"
-        text = MappedText.of(file)
-        try:
-            parsed = parse(text.text, self.dialect, self.context.delimiters)
-        except JinjaError as error:
-            line, _ = file.position(error.offset)
-            return f"{file.path}:{line}: {error}"
-        return parsed, Source(file.path, text.place)
-
-    def template(self) -> None:
-        """Walk a whole template: its own statements, then the parent it extends."""
-        tree = self.parsed.tree
-        for block in self.parsed.blocks:
-            macro = Macro(block.name, self.parsed, self.source, block.body)
-            self.blocks.setdefault(block.name, []).append(macro)
-        self.variables.set("self", Fields({name: chain[0] for name, chain in self.blocks.items()}))
-        if not self.parsed.extends:
-            self.body(tree.body)
-            return
-        printed, self.out = self.out, []
-        self.body([statement for statement in tree.body if not isinstance(statement, nodes.Block)])
-        own_output, self.out = self.out, printed
-        parent, self.parent = self.parent, None
-        if parent is None:  # its parent is unknown: the child's own blocks are all there is to read
-            self.out.extend(own_output)
-            self.body([statement for statement in tree.body if isinstance(statement, nodes.Block)])
-            return
-        self.parsed, self.source = parent
-        self.files = (*self.files, self.source.path)
-        self.limits.depth += 1
-        try:
-            self.template()
-        finally:
-            self.limits.depth -= 1
-
-
-def _super(chain: list[Macro], scope: Variables) -> Value:
-    """Return what ``super()`` calls in the first block of a chain, each with the next one's ``super``."""
-    above: Value = MISSING
-    for macro in reversed(chain[1:]):
-        layer = scope.child()
-        layer.set("super", above)
-        above = replace(macro, scope=layer)
-    return above
-
 
 def _through(value: Value, node: nodes.Filter, walker: Walker) -> Value:
     if isinstance(node.node, nodes.Filter):
@@ -505,66 +330,21 @@ def _through(value: Value, node: nodes.Filter, walker: Walker) -> Value:
     return filtered(value, node, walker)
 
 
-def _target_name(target: nodes.Node) -> str:
-    if isinstance(target, nodes.NSRef):
-        return f"{target.name}.{target.attr}"
-    if isinstance(target, nodes.Tuple):
-        return ", ".join(_target_name(item) for item in target.items)
-    return target.name if isinstance(target, nodes.Name) else ""
-
-
-def _elements(value: Value) -> tuple[Value, ...] | None:
-    """Return the items of a list that the template itself writes."""
-    if isinstance(value, Items):
-        return value.values
-    if isinstance(value, Known) and isinstance(value.value, list | tuple):
-        return tuple(Known(item) for item in value.value)
-    return None
-
-
-def _element(value: Value, target: str) -> Value:
-    """Return the value of one item of an unknown collection."""
-    first = next(symbols(value), None)
-    if first is None:
-        return composite((value,), target)
-    if first.path == "range" and first.kind is OriginKind.CALL:
-        return Symbol(
-            OriginKind.VARIABLE, "loop.index", target, ("loop.index", *first.names[1:]), exact=False
-        )
-    path = first.path + "[]" if first.kind is OriginKind.VARIABLE else first.path
-    names = (path, *(name for name in first.names if name != first.path))
-    exact = first.kind is OriginKind.VARIABLE and not first.filters
-    return replace(first, path=path, names=names, expression=target, exact=exact, default=None, filters=())
-
-
-def _part(value: Value, target: nodes.Expr) -> Value:
-    """Return the part of an item that a tuple target takes: ``tools[].name`` for ``name``."""
-    if isinstance(value, Symbol) and isinstance(target, nodes.Name):
-        path = f"{value.path}.{target.name}" if value.kind is OriginKind.VARIABLE else value.path
-        return replace(value, path=path, names=(path, *value.names[1:]), expression=target.name)
-    return composite((value,), "")
-
-
-def _unpacked(value: Value, count: int) -> tuple[Value, ...] | None:
-    items = _elements(value)
-    return items if items is not None and len(items) == count else None
-
-
 _STATEMENTS: Mapping[type[nodes.Node], Callable[..., None]] = {
     nodes.Output: Walker.output,
     nodes.Assign: Walker.assign,
     nodes.AssignBlock: Walker.assign_block,
     nodes.If: Walker.condition,
-    nodes.For: Walker.loop,
+    nodes.For: loops.loop,
     nodes.With: Walker.scoped,
     nodes.Scope: Walker.scoped,
     nodes.ScopedEvalContextModifier: Walker.scoped,
     nodes.Macro: Walker.macro,
     nodes.CallBlock: Walker.call_block,
     nodes.FilterBlock: Walker.filter_block,
-    nodes.Block: Walker.block,
-    nodes.Extends: Walker.extends,
-    nodes.Include: Walker.include,
-    nodes.Import: Walker.import_module,
-    nodes.FromImport: Walker.import_names,
+    nodes.Block: linking.block,
+    nodes.Extends: linking.extends,
+    nodes.Include: linking.include,
+    nodes.Import: linking.import_module,
+    nodes.FromImport: linking.import_names,
 }

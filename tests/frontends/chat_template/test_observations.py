@@ -68,7 +68,8 @@ def test_clock_behind_a_default_counts(test: str) -> None:
 def test_clock_used_only_without_a_system_message() -> None:
     text = "{% if messages[0].role != 'system' %}\n{{ strftime_now('%Y-%m-%d') }}\n{% endif %}" + PLAIN
     ((observation, line),) = observed(text)
-    assert (observation.what, line) == ("template-clock", 2)
+    assert (observation.what, line, observation.confidence) == ("template-clock", 2, Confidence.MEDIUM)
+    assert "no system message" in observation.detail
 
 
 def test_dates_that_do_not_count() -> None:
@@ -139,7 +140,9 @@ def test_tools_before_the_last_question() -> None:
 {%- endfor %}
 """
     ((observation, line),) = observed(text)
-    assert (observation.what, line) == ("template-moves-tools", line_of(text, "[TOOLS]"))
+    assert (observation.what, line) == ("template-moves-tools", line_of(text, "loop.last"))
+    (step,) = observation.related
+    assert text[step.place.span.start :].startswith("{{- '[TOOLS]'")
 
 
 def test_tools_in_the_first_question_stay_put() -> None:

@@ -297,6 +297,9 @@ def test_role_lines_make_messages() -> None:
         ("a \\frac{{1}}{{2}}", False),
         ("{{ .Values.x }}", False),
         ("{'a': {{1: 2}}}", False),
+        ('[{{"index": 0, "name": "x"}}]', False),
+        ("run: ${{ secrets.KEY }}", False),
+        ("{{ 'fixed' ~ x }}", True),
     ],
 )
 def test_looks_like(text: str, expected: bool) -> None:

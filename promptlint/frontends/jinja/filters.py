@@ -1,0 +1,113 @@
+"""Filters."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from jinja2 import nodes
+
+from promptlint.frontends.jinja import fold
+from promptlint.frontends.jinja.fold import NotFoldedError
+from promptlint.frontends.jinja.scope import Scope, keywords, pieces, written
+from promptlint.frontends.jinja.values import (
+    MISSING,
+    Items,
+    Known,
+    Piece,
+    Symbol,
+    Text,
+    Value,
+    composite,
+    lift,
+    names_of,
+    plain,
+)
+from promptlint.layout import OriginKind
+
+#: Filters and methods behind which a string is still the same string.
+_SAME = frozenset(("string", "safe"))
+
+
+#: Filters whose result is new each time, whatever they are given: the filter is the source.
+_SOURCES = frozenset(("random", "shuffle"))
+
+
+def filtered_expression(node: nodes.Filter, scope: Scope) -> Value:
+    """Return the value of ``x | name``."""
+    if node.node is None:  # the body of a {% filter %} block, which the walk supplies
+        return MISSING
+    base = scope.evaluate(node.node)
+    return lift(base, lambda value: filtered(value, node, scope))
+
+
+def filtered(value: Value, node: nodes.Filter, scope: Scope) -> Value:
+    """Return a value behind one filter."""
+    value = plain(value)
+    args = tuple(scope.evaluate(arg) for arg in node.args)
+    options = keywords(node.kwargs, scope)
+    expression = written(node, scope)
+    if node.name in ("default", "d"):
+        return with_default(value, args[0] if args else MISSING, expression)
+    everything = (value, *args, *options.values())
+    if node.name in _SOURCES:
+        return Symbol(
+            OriginKind.CALL, node.name, expression, (node.name, *names_of(*everything)), exact=False
+        )
+    if all(isinstance(item, Known) for item in everything):
+        try:
+            given = tuple(item.value for item in args if isinstance(item, Known))
+            named = {key: item.value for key, item in options.items() if isinstance(item, Known)}
+            assert isinstance(value, Known)
+            return Known(fold.apply_filter(node.name, value.value, given, named, scope.chat))
+        except (NotFoldedError, TypeError, ValueError):
+            why = f"filter {node.name}"
+            return Symbol(OriginKind.CALL, node.name, expression, (node.name,), exact=False, why=why)
+    if isinstance(value, Text) and node.name in (*_SAME, "trim", "indent"):
+        return reshaped(value, node.name)
+    if node.name in ("list", "sort", "reverse", "unique") and isinstance(value, Items):
+        return value if node.name == "list" else composite((value,), expression)
+    if node.name == "join" and isinstance(value, Items) and len(args) < 2 and not options:
+        return _joined(value, args[0] if args else MISSING, node, scope)
+    result = composite(everything, expression)
+    if isinstance(value, Symbol) and isinstance(result, Symbol):
+        same = node.name in _SAME
+        return replace(
+            result,
+            filters=(*value.filters, node.name),
+            exact=value.exact and same,
+            default=value.default if same else None,
+        )
+    return result
+
+
+def reshaped(text: Text, how: str) -> Value:
+    """Return captured text behind ``trim`` or ``indent``: fixed ends are cut, holes stay as they are."""
+    found = list(text.pieces)
+    if how == "trim":
+        for at, strip in ((0, str.lstrip), (-1, str.rstrip)):
+            while found and found[at].text is not None and not found[at].guards:
+                cut = strip(found[at].text or "")
+                if cut:
+                    found[at] = replace(found[at], text=cut)
+                    break
+                found.pop(at)
+    return Text(tuple(found))
+
+
+def _joined(items: Items, separator: Value, node: nodes.Expr, scope: Scope) -> Value:
+    found: list[Piece] = []
+    for index, item in enumerate(items.values):
+        if index:
+            found += pieces(separator, node, scope)
+        found += pieces(item, node, scope)
+    return Text(tuple(found))
+
+
+def with_default(value: Value, other: Value, expression: str) -> Value:
+    """Return a value that is another where it is missing: ``x | default(y)``, ``x or y``."""
+    if isinstance(value, Symbol):
+        if isinstance(other, Known):
+            return replace(value, default=fold.to_text(other.value), expression=expression)
+        names = tuple(dict.fromkeys((*value.names, *names_of(other))))
+        return replace(value, names=names, expression=expression, exact=False)
+    return other if value is MISSING else value
