@@ -64,3 +64,12 @@ def stable_prefix_tokens(text: str, counter: Counter) -> int:
     lies before the last border that no continuation can move is counted.
     """
     return counter.run((text,)).stable
+
+
+def well_formed(text: str) -> str:
+    """Return a text with lone surrogates replaced by U+FFFD; tokenizers take UTF-8 only."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text

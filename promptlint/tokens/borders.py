@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
+from itertools import pairwise
 
 _SPACE = frozenset("\t\n\x0b\x0c\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000") | {
     chr(code) for code in range(0x2000, 0x200B)
@@ -66,9 +67,23 @@ def _settled(text: str) -> Iterator[int]:
         right = left
 
 
-def word_borders(text: str) -> Iterator[int]:
-    """Yield, from the end, the positions of blanks behind something that is not blank."""
+def word_borders(text: str, joined: frozenset[str] = frozenset()) -> Iterator[int]:
+    """Yield, from the end, the positions of blanks behind something that is not blank.
+
+    ``joined`` are characters that a token may hold together with the blank behind them; U+FFFD in it
+    stands for everything that is not ASCII.
+    """
     at = len(text)
     while (at := text.rfind(" ", 1, at)) > 0:
-        if text[at - 1] not in _SPACE:
+        before = text[at - 1]
+        if before in _SPACE or before in joined:
+            continue
+        if "\ufffd" not in joined or before.isascii():
             yield at
+
+
+def joined_to_blanks(entry: str) -> Iterator[str]:
+    """Yield the characters in front of the blanks of a vocabulary entry, if they are not blank."""
+    for before, after in pairwise(entry):
+        if after == " " and before not in _SPACE:
+            yield before

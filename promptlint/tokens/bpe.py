@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from promptlint.tokens.base import Run
+from promptlint.tokens.base import Run, well_formed
 from promptlint.tokens.borders import borders
 from promptlint.tokens.vocabulary import Encode, TokenBytes
 
@@ -41,7 +41,7 @@ class BytePairTokenizer:
     def encode(self, text: str) -> list[int]:
         """Return the token ids of a text; lone surrogates count as U+FFFD."""
         if not text.isascii():
-            text = _well_formed(text)
+            text = well_formed(text)
         if len(text) <= _LONG_BLANK:
             return self._encode(text)
         ids: list[int] = []
@@ -62,7 +62,7 @@ class BytePairTokenizer:
         seen = 0
         token_ends = accumulate(len(self._token_bytes(token)) for token in ids)
         token_end = next(token_ends, None)
-        for border in accumulate(len(_well_formed(part).encode()) for part in parts):
+        for border in accumulate(len(well_formed(part).encode()) for part in parts):
             while token_end is not None and token_end <= border:
                 seen += 1
                 token_end = next(token_ends, None)
@@ -78,14 +78,6 @@ class BytePairTokenizer:
             if ids[len(ids) - len(tail) :] == tail:
                 return len(ids) - len(tail)
         return 0
-
-
-def _well_formed(text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
 
 
 def _without_long_blanks(text: str) -> Iterator[str]:

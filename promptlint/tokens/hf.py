@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from hashlib import blake2b
 from itertools import accumulate
 from pathlib import Path
@@ -12,8 +12,8 @@ from typing import Any
 
 from promptlint.catalog.tokenizers import encodings
 from promptlint.errors import UsageError
-from promptlint.tokens.base import Run
-from promptlint.tokens.borders import borders, word_borders
+from promptlint.tokens.base import Run, well_formed
+from promptlint.tokens.borders import borders, joined_to_blanks, word_borders
 
 FILE = "tokenizer.json"
 
@@ -48,15 +48,16 @@ class FileTokenizer:
         self._tokenizer.no_padding()
         self._added = [token["content"] for token in spec.get("added_tokens") or ()]
         self._longest_added = max(map(len, self._added), default=0)
-        self._cuts = _cuts_of(spec)
+        self._known_patterns = _has_known_patterns(spec)
+        self._joined = frozenset[str]() if self._known_patterns else _joined(spec)
 
     def encode(self, text: str) -> list[int]:
         """Return the token ids of a text, without the special tokens of the post-processor."""
-        return list(self._tokenizer.encode(_well_formed(text), add_special_tokens=False).ids)
+        return list(self._tokenizer.encode(well_formed(text), add_special_tokens=False).ids)
 
     def run(self, parts: Sequence[str]) -> Run:
         """Count the joined parts as one text."""
-        text = _well_formed("".join(parts))
+        text = well_formed("".join(parts))
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
         spans: list[tuple[int, int]] = encoding.offsets
         ends: list[int] = []
@@ -70,21 +71,18 @@ class FileTokenizer:
         return Run(tuple(ends), self._stable(text, spans))
 
     def _stable(self, text: str, spans: list[tuple[int, int]]) -> int:
-        limit = self._begun_token(text)
+        limit, before = self._begun_token(text), len(spans)
         for at in self._borders(text):
             if at > limit:
                 continue
-            before = len(spans)
             while before and spans[before - 1][1] > at:
                 before -= 1
-            if all(start >= at for start, _ in spans[before:]):
+            if before == len(spans) or spans[before][0] >= at:
                 return before
         return 0
 
     def _borders(self, text: str) -> Iterator[int]:
-        if self._cuts == "pattern":
-            return borders(text)
-        return word_borders(text) if self._cuts == "words" else iter(())
+        return borders(text) if self._known_patterns else word_borders(text, self._joined)
 
     def _begun_token(self, text: str) -> int:
         """Return where an added token may have begun that only a continuation completes."""
@@ -125,23 +123,10 @@ def file_name(path: Path) -> str:
     return f"{label}@{content}"
 
 
-def _cuts_of(spec: dict[str, Any]) -> str:
-    """Tell which borders are settled for a tokenizer.
-
-    ``pattern``: byte-level with patterns whose settled cuts are known; ``words``: nothing crosses
-    from a word into the blank behind it; ``none``: a continuation might change everything.
-    """
+def _has_known_patterns(spec: dict[str, Any]) -> bool:
+    """Tell whether a tokenizer is byte-level with patterns whose settled cuts are known."""
     parts = _flat(spec.get("pre_tokenizer"))
-    if any(map(_cuts_by_pattern, parts)) and all(map(_is_known, parts)):
-        return "pattern"
-    if _blank_only_leads(spec.get("model") or {}):
-        return "words"
-    kinds = {part.get("type") for part in parts}
-    whole = any(part.get("split") is False for part in parts)
-    return "words" if kinds & _BLANK_CUTTERS and not whole else "none"
-
-
-_BLANK_CUTTERS = {"BertPreTokenizer", "Whitespace", "WhitespaceSplit", "Metaspace"}
+    return any(map(_cuts_by_pattern, parts)) and all(map(_is_known, parts))
 
 
 def _flat(part: dict[str, Any] | None) -> list[dict[str, Any]]:
@@ -178,24 +163,42 @@ def _patterns() -> set[str]:
     return older | {row.pattern for row in encodings().values()}
 
 
-# A blank (a space, or what stands for one) behind something that is not white; Ċ, ĉ and č stand for
-# newline, tab and carriage return in byte-level vocabularies.
-_BLANK_INSIDE = re.compile("[^\\s\u2581\u0120\u010a\u0109\u010d][ \u2581\u0120]")
+def _joined(spec: dict[str, Any]) -> frozenset[str]:
+    """Return the characters that some entry of the vocabulary holds together with a blank behind them.
 
-
-def _blank_only_leads(model: dict[str, Any]) -> bool:
-    """Tell whether no entry of a vocabulary has a blank behind another character.
-
-    Then no merge crosses from a word into the blank behind it, whatever the pre-tokenizer does.
+    No merge crosses from any other character into the blank behind it, whatever the pre-tokenizer does.
     """
-    vocabulary = model.get("vocab") or {}
+    vocabulary = (spec.get("model") or {}).get("vocab") or {}
     entries = vocabulary if isinstance(vocabulary, dict) else [entry[0] for entry in vocabulary]
-    return bool(vocabulary) and not _BLANK_INSIDE.search("\n".join(entries))
+    found: set[str] = set()
+    if _is_byte_level(spec):
+        for entry in entries:
+            if "\u0120" in entry[1:]:
+                found.update(joined_to_blanks(_from_bytes(entry)))
+    else:
+        for entry in entries:
+            if "\u2581" in entry[1:] or " " in entry[1:]:
+                found.update(joined_to_blanks(entry.replace("\u2581", " ")))
+    return frozenset(found)
 
 
-def _well_formed(text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
+def _is_byte_level(spec: dict[str, Any]) -> bool:
+    decoder = spec.get("decoder") or {}
+    parts = [*_flat(spec.get("pre_tokenizer")), decoder, *(decoder.get("decoders") or ())]
+    return any(part.get("type") == "ByteLevel" for part in parts)
+
+
+def _from_bytes(entry: str) -> str:
+    """Return the text of a byte-level entry; bytes that are no text become U+FFFD."""
+    return bytes(_byte_of().get(char, 0xFF) for char in entry).decode("utf-8", "replace")
+
+
+@cache
+def _byte_of() -> dict[str, int]:
+    """Return the byte that each character of a byte-level vocabulary stands for.
+
+    Printable Latin-1 characters stand for themselves, the other 68 bytes for the characters from U+0100 on.
+    """
+    plain = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
+    others = [byte for byte in range(256) if byte not in plain]
+    return {chr(byte): byte for byte in plain} | {chr(256 + at): byte for at, byte in enumerate(others)}

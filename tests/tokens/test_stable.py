@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -99,4 +101,45 @@ def test_borders_come_from_the_end_once_each() -> None:
         "It is: 42!\n\nSo",
     ]
     assert list(word_borders("a  b c")) == [4, 1]
+    assert list(word_borders("<a> b é c x", frozenset(">\ufffd"))) == [9, 5]
     assert list(borders("")) == list(word_borders(" ")) == []
+
+
+def _file(path: Path, pieces: list[str], *, byte_level: bool) -> FileTokenizer:
+    """Return a tokenizer without any pattern, whose vocabulary joins blanks to characters."""
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
+
+    vocabulary: dict[str, int] = {}
+    merges: list[tuple[str, str]] = []
+    for piece in [*pre_tokenizers.ByteLevel.alphabet(), "\u2581", *pieces]:
+        for end in range(1, len(piece) + 1):
+            if piece[:end] not in vocabulary:
+                if end > 1:
+                    merges.append((piece[: end - 1], piece[end - 1]))
+                vocabulary[piece[:end]] = len(vocabulary)
+    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=merges))
+    if byte_level:
+        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+        tokenizer.decoder = decoders.ByteLevel()
+    else:
+        tokenizer.normalizer = normalizers.Replace(" ", "\u2581")
+    tokenizer.save(str(path / "tokenizer.json"))
+    return FileTokenizer(path)
+
+
+@pytest.mark.parametrize(
+    ("piece", "byte_level", "text", "more", "stable"),
+    [
+        (">\u2581</", False, "a <b> ", "</b>", 1),  # the blank behind ">" is not settled, that behind "a" is
+        ("a\u0120b", True, "x a ", "b", 1),
+        ("\u00c2\u0142\u0120", True, "x a\u00a0 y ", "z", 5),  # a no-break space is a blank itself
+        ("\u0142\u0120", True, "x à ", "z", 1),  # half of "à" and a blank
+    ],
+)
+def test_blanks_that_a_vocabulary_joins_are_not_settled(
+    tmp_path: Path, piece: str, byte_level: bool, text: str, more: str, stable: int
+) -> None:
+    pytest.importorskip("tokenizers")
+    tokenizer = _file(tmp_path, [piece], byte_level=byte_level)
+    assert stable_prefix_tokens(text, tokenizer) == stable
+    assert tokenizer.encode(text + more)[:stable] == tokenizer.encode(text)[:stable]
