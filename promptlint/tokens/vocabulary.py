@@ -16,9 +16,11 @@ TokenBytes = Callable[[int], bytes]
 
 
 def is_here(name: str) -> bool:
-    """Tell whether the vocabulary of an encoding is on this machine."""
+    """Tell whether an encoding can be loaded on this machine."""
     row = encodings().get(name)
-    return row is not None and any(path.is_file() for path in _places(row))
+    if row is None:
+        return False
+    return any(path.is_file() for path in _places(row)) or (bool(probe(name)) and has_splintr())
 
 
 def _places(row: EncodingRow) -> list[Path]:
