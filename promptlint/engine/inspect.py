@@ -83,10 +83,12 @@ def _read(path: Path, function: str, config: Config, cwd: Path, judge: Judge, wo
 
 
 def _inspected(layout: Layout, judge: Judge, values: Mapping[str, Any]) -> Inspected:
+    from promptlint.prefix.compare import best_order
+
     annotated = judge.annotate(layout)
     filled = annotated.with_segments(tuple(_filled(s, values) for s in annotated.segments))
-    order = sorted(filled.segments, key=lambda s: s.effective_scope.rank)
-    return Inspected(filled, judge.measure(filled), judge.measure(filled.with_segments(tuple(order))))
+    order = tuple(filled.segments[index] for index in best_order(filled.segments))
+    return Inspected(filled, judge.measure(filled), judge.measure(filled.with_segments(order)))
 
 
 def _filled(segment: Segment, values: Mapping[str, Any]) -> Segment:
