@@ -115,8 +115,10 @@ def write_whole(path: Path, text: str) -> None:
 
 def show_errors(report: Report) -> None:
     """Print the files that were not checked, and notes, on standard error."""
+    from promptlint.reporters.spots import plain
+
     for error in report.errors:
-        click.secho(f"{error.path}: not checked: {error.message}", fg="red", err=True)
+        click.secho(f"{plain(error.path)}: not checked: {plain(error.message)}", fg="red", err=True)
         if error.next_step:
             click.echo(f"  next: {error.next_step}", err=True)
     for note in report.notes:

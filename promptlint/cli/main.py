@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from importlib import import_module
 
@@ -70,6 +71,9 @@ def group() -> None:
 
 def main(args: list[str] | None = None) -> None:
     """Run a command and leave with its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a name or text that the terminal cannot show ends no run
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = group.main(args, prog_name="promptlint", standalone_mode=False)
     except PromptlintError as error:

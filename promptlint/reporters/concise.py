@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from promptlint.report import Report
-from promptlint.reporters.mask import mask
 from promptlint.reporters.options import Options
-from promptlint.reporters.spots import spot
+from promptlint.reporters.spots import plain, spot
 from promptlint.reporters.words import statistics, summary
 
 
@@ -16,8 +15,8 @@ def render(report: Report, options: Options) -> str:
         at = spot(report, finding.primary)
         lost = f" [{finding.cost.tokens:,} tokens]" if finding.cost else ""
         lines.append(
-            f"{at.file}:{at.line}:{at.column}: {finding.code} {finding.severity.value}: "
-            f"{' '.join(mask(finding.message).split())}{lost}"
+            f"{plain(at.file)}:{at.line}:{at.column}: {finding.code} {finding.severity.value}: "
+            f"{plain(finding.message)}{lost}"
         )
     if options.statistics:
         lines += statistics(report)

@@ -37,7 +37,15 @@ def spot(report: Report, place: Place) -> Spot:
 def where(report: Report, place: Place) -> str:
     """Return ``file:line``."""
     found = spot(report, place)
-    return f"{found.file}:{found.line}"
+    return f"{plain(found.file)}:{found.line}"
+
+
+def plain(text: str) -> str:
+    """Return one line of text with secrets masked and control characters written out.
+
+    Names and expressions come from strangers' files; none may steer a terminal.
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in mask(text))
 
 
 def snippet(report: Report, finding: Finding, width: int) -> list[tuple[int, str, str]]:

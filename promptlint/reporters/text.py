@@ -6,9 +6,8 @@ import textwrap
 
 from promptlint.findings import Finding, Severity, Status
 from promptlint.report import Report
-from promptlint.reporters.mask import mask
 from promptlint.reporters.options import Options
-from promptlint.reporters.spots import snippet, spot, where
+from promptlint.reporters.spots import plain, snippet, spot, where
 from promptlint.reporters.words import cost_text, statistics, summary
 
 _COLORS = {"bold": "1", "dim": "2", "red": "31", "yellow": "33", "blue": "34", "cyan": "36", "green": "32"}
@@ -39,22 +38,22 @@ def _finding(report: Report, finding: Finding, options: Options) -> str:
     at = spot(report, finding.primary)
     color = _SEVERITY[finding.severity]
     status = f" [{_STATUS[finding.status]}]" if finding.status is not Status.ACTIVE else ""
-    place = paint(f"{at.file}:{at.line}:{at.column}", "bold", options)
+    place = paint(f"{plain(at.file)}:{at.line}:{at.column}", "bold", options)
     head = paint(f"{finding.code} {finding.severity.value}", color, options)
-    lines = [f"{place}: {head}: {mask(finding.message)}{status}"]
+    lines = [f"{place}: {head}: {plain(finding.message)}{status}"]
     if options.source:
         lines += _source(report, finding, options)
     details: list[tuple[str, str]] = []
     for step in finding.related:
-        details.append(("through", f"{where(report, step.place)}: {mask(step.note)}"))
+        details.append(("through", f"{where(report, step.place)}: {plain(step.note)}"))
     if finding.origin and finding.origin not in [finding.primary, *(s.place for s in finding.related)]:
         details.append(("made at", where(report, finding.origin)))
     if finding.cost:
         details.append(("lost", cost_text(finding.cost)))
     if finding.fix:
-        details.append(("instead", mask(finding.fix.message)))
+        details.append(("instead", plain(finding.fix.message)))
     if finding.reason:
-        details.append(("reason", finding.reason))
+        details.append(("reason", plain(finding.reason)))
     details.append(("rule", f"{finding.name}, {finding.confidence.value} confidence"))
     for label, text in details:
         wrapped = textwrap.wrap(text, options.width - 14, break_long_words=False, break_on_hyphens=False) or [

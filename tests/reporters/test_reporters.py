@@ -89,6 +89,17 @@ def test_long_lines_are_cut_around_the_finding(make_finding: Make) -> None:
     assert line[carets.index("^") : carets.rindex("^") + 1] == "{{ now() }}"
 
 
+def test_no_name_or_message_steers_a_terminal(make_finding: Make) -> None:
+    source = SourceFile("a\x1b[2J\n.j2", "{{ now() }}\x1b]0;title\x07")
+    finding = make_finding(source, 0, 11, message="odd \x1b[31m\n name")
+    report = Report((finding,), {source.path: source}.get)
+    for format_ in ("text", "concise"):
+        out = render(report, format_)
+        assert "\x1b" not in out
+        assert "\x07" not in out
+        assert out.startswith("a\\x1b[2J\\n.j2:1:1: PL101 warning: odd \\x1b[31m\\n name")
+
+
 def test_many_lines_are_shown_by_their_ends(make_finding: Make) -> None:
     source = SourceFile("a.j2", "".join(f"line {n}\n" for n in range(1, 9)))
     report = Report((make_finding(source, 0, len(source.text)),), {"a.j2": source}.get)
