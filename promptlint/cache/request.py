@@ -11,6 +11,7 @@ from promptlint.catalog.profile import Profile
 
 Key = bytes | str | int
 _DIGEST = 16
+_USUAL = ("tools", "response_schema", "system", "messages")
 FORGET_AFTER = 7 * 24 * 3600.0  # seconds after which a cache need not know why a prefix is gone
 SWEEP_EVERY = 4096  # requests
 
@@ -138,10 +139,19 @@ def mix(parent: bytes, *parts: Key) -> bytes:
     return digest.digest()
 
 
+def section_order(order: Sequence[str]) -> tuple[str, ...]:
+    """Return all sections in a provider's order; those it says nothing of come first, as they usually do.
+
+    >>> section_order(["messages"])
+    ('tools', 'response_schema', 'system', 'messages')
+    """
+    return (*(section for section in _USUAL if section not in order), *order)
+
+
 def ordered(blocks: Iterable[Block], order: Sequence[str]) -> tuple[Block, ...]:
     """Return the blocks in the order in which a provider reads the sections; unknown ones stay last."""
-    rank = {section: at for at, section in enumerate(order)}
-    return tuple(sorted(blocks, key=lambda block: rank.get(block.section, len(order))))
+    rank = {section: at for at, section in enumerate(section_order(order))}
+    return tuple(sorted(blocks, key=lambda block: rank.get(block.section, len(rank))))
 
 
 def ends(blocks: Iterable[Block]) -> list[int]:
@@ -155,12 +165,13 @@ def chain(request: Request, blocks: Sequence[Block], profile: Profile) -> list[b
     A parameter enters before the first section that its change does not leave alone: one that kills the
     messages only is mixed in where they start, so that tools and system prompt keep their keys.
     """
-    sections = profile.order or ("messages",)
+    sections = section_order(profile.order)
     enters: dict[str, list[str]] = {}
     for name, value in sorted(request.parameters.items()):
         survivors = profile.survives.get(name, () if name == "model" else None)
         if survivors is not None:
-            start = next((section for section in sections if section not in survivors), None)
+            documented = profile.order if survivors else sections
+            start = next((section for section in documented if section not in survivors), None)
             if start is not None:
                 enters.setdefault(start, []).append(f"{name}={value}")
     waiting = list(sections)
