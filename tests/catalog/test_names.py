@@ -15,6 +15,7 @@ KNOWN = {
     "username": (Kind.PER_USER, Scope.USER),
     "current_user_name": (Kind.PER_USER, Scope.USER),
     "current_user.name": (Kind.PER_USER, Scope.USER),
+    "speaker.room": (Kind.PER_USER, Scope.USER),
     "request.user.plan": (Kind.PER_USER, Scope.USER),
     "sys.user_id": (Kind.PER_USER, Scope.USER),
     "company_name": (Kind.PER_USER, Scope.TENANT),
