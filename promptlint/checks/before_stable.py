@@ -55,7 +55,7 @@ class BeforeStable:
         """Yield one finding for each group of such values that stand together, with its cost."""
         behind = Behind(layout)
         found = [
-            finding
+            (cause, finding)
             for index, place, cause in sorted(self._values(layout), key=lambda value: value[0])
             if (finding := self._finding(layout, measure, thresholds, behind, index, place, cause))
         ]
@@ -107,30 +107,33 @@ class BeforeStable:
         )
 
 
-def grouped(found: list[Finding]) -> Iterator[Finding]:
-    """Yield the first of findings that stand together; the others become steps of it.
+def grouped(found: list[tuple[Cause, Finding]]) -> Iterator[Finding]:
+    """Yield the first of findings that belong together; the others become steps of it.
 
-    ``Issue: {title} by {author}, {body}`` is one fault with one cure. Values stand together when they
-    change as often and less than `NEAR` stable tokens lie between each and the next; data may be
-    `DATA_FIRST` apart.
+    One value printed several times is one fault, and so is ``Issue: {title} by {author}, {body}``: values
+    that change as often, with less than `NEAR` stable tokens between each and the next (data may be
+    `DATA_FIRST` apart).
     """
-    first: Finding | None = None
-    steps: list[Step] = []
-    last = 0
-    for finding in found:
+    groups: list[tuple[Finding, list[Step]]] = []
+    of_value: dict[tuple[str, Scope], int] = {}
+    before: tuple[int, int, Scope] | None = None  # group, tokens behind and scope of the value before
+    for cause, finding in found:
         cost = finding.cost.tokens if finding.cost else 0
         near = DATA_FIRST if finding.kind in DATA else NEAR
-        together = first is not None and first.scope is finding.scope and last - cost < near
-        if first is not None and together:
-            if finding.primary != first.primary:
-                steps.append(Step(finding.primary, "together with this one"))
-        else:
-            if first is not None:
-                yield replace(first, related=(*first.related, *steps))
-            first, steps = finding, []
-        last = cost
-    if first is not None:
-        yield replace(first, related=(*first.related, *steps))
+        again = of_value.get((cause.what, finding.scope))
+        together = None
+        if before is not None and before[2] is finding.scope and before[1] - cost < near:
+            together = before[0]
+        group = again if again is not None else together
+        if group is None:
+            group = len(groups)
+            groups.append((finding, []))
+        elif finding.primary != groups[group][0].primary:
+            note = "printed again" if again is not None else "together with this one"
+            groups[group][1].append(Step(finding.primary, note))
+        of_value.setdefault((cause.what, finding.scope), group)
+        before = group, cost, finding.scope
+    yield from (replace(first, related=(*first.related, *steps)) for first, steps in groups)
 
 
 def loops(layout: Layout) -> Iterator[tuple[int, Guard]]:

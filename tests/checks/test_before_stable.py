@@ -252,17 +252,27 @@ def test_a_word_that_runs_into_a_value() -> None:
 
 
 def test_values_that_stand_together_are_one_finding() -> None:
-    clock, question = hole(cause(Kind.CLOCK, R)), hole(cause(Kind.REQUEST_INPUT, R))
-    [found] = run(layout(clock, text(15), clock, text(15), clock, text(60)))
+    clock, question = hole(cause(Kind.CLOCK, R, "a")), hole(cause(Kind.REQUEST_INPUT, R, "a"))
+    clock2, question2 = hole(cause(Kind.CLOCK, R, "b")), hole(cause(Kind.REQUEST_INPUT, R, "b"))
+    [found] = run(layout(clock, text(15), clock2, text(15), clock2, text(60)))
     assert found.primary == place(0, 3)
     assert found.cost is not None
     assert found.cost.tokens == 90
     assert [step.place for step in found.related] == [place(2000, 3), place(4000, 3)]
-    assert len(run(layout(clock, text(16), clock, text(60)))) == 2
-    assert len(run(layout(question, text(47), question, text(60)))) == 1
-    assert len(run(layout(question, text(48), question, text(60)))) == 2
+    assert len(run(layout(clock, text(16), clock2, text(60)))) == 2
+    assert len(run(layout(question, text(47), question2, text(60)))) == 1
+    assert len(run(layout(question, text(48), question2, text(60)))) == 2
     day = hole(cause(Kind.CLOCK, Scope.DAY))
     assert len(run(layout(clock, text(2), day, text(60)))) == 2
+
+
+def test_one_value_printed_again_is_one_finding() -> None:
+    clock, other = hole(cause(Kind.CLOCK, R, "now()")), hole(cause(Kind.CLOCK, R, "later()"))
+    first, second = run(layout(clock, text(40), other, text(40), clock, text(60)))
+    assert (first.primary, second.primary) == (place(0, 3), place(2000, 3))
+    assert [step.place for step in first.related] == [place(4000, 3)]
+    assert first.cost is not None
+    assert first.cost.tokens == 140
 
 
 def test_history_inside_a_text() -> None:
