@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from promptlint.catalog.locate import rules_root
 from promptlint.errors import CatalogError, InputError
+
+_TUNING = frozenset(("instruct", "chat", "it", "hf", "base", "meta"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +138,17 @@ def find_shape(model: str) -> Shape | None:
         path = path / "config.json"
     if path.suffix == ".json" or path.is_file():
         return shape_of_config(path)
-    wanted = model.lower().rsplit("/", 1)[-1].removesuffix("-instruct").removesuffix("-chat")
+    wanted = _plain(model)
     for shape in shapes().values():
-        if wanted == shape.name or wanted in shape.aliases or model.lower() in shape.aliases:
+        if wanted in map(_plain, (shape.name, *shape.aliases)):
             return shape
     return None
+
+
+def _plain(name: str) -> str:
+    """Return a model's name as letters and digits, without its owner and the words for its tuning."""
+    words = re.split(r"[^a-z0-9.]+", name.lower().rsplit("/", 1)[-1])
+    return re.sub(r"[^a-z0-9]", "", "".join(word for word in words if word not in _TUNING))
 
 
 def find_device(name: str) -> Device:
@@ -199,7 +208,7 @@ def shape_of_config(path: Path) -> Shape:
         )
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path}: no usable field {error}", "give a decoder's config.json") from None
-    return _with_size(shape)
+    return replace(shape, size=float(shape.exact))
 
 
 def _windowed(config: Mapping[str, Any], layers: int) -> int:
@@ -208,9 +217,3 @@ def _windowed(config: Mapping[str, Any], layers: int) -> int:
         return 0
     kinds = config.get("layer_types")
     return sum(kind == "sliding_attention" for kind in kinds) if isinstance(kinds, list) else layers
-
-
-def _with_size(shape: Shape) -> Shape:
-    from dataclasses import replace
-
-    return replace(shape, size=float(shape.exact))

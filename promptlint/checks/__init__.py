@@ -11,6 +11,7 @@ from promptlint.checks import (
     hosted,
     mark_limits,
     mark_place,
+    mark_steps,
     order,
     requests,
     tools,
@@ -28,8 +29,9 @@ CHECKS: tuple[Check, ...] = (
     *history.CHECKS,  # PL311 to PL313
     *chat_template.CHECKS,  # PL401 to PL403
     *whitespace.CHECKS,  # PL501, PL502
-    *mark_place.CHECKS,  # PL601, PL605 to PL608
+    *mark_place.CHECKS,  # PL601, PL605, PL606
     *mark_limits.CHECKS,  # PL602 to PL604
+    *mark_steps.CHECKS,  # PL607, PL608
     *hosted.CHECKS,  # PL609 to PL612
     *requests.CHECKS,  # PL701, PL702, PL901
 )

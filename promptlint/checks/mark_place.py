@@ -1,22 +1,20 @@
-"""PL601, PL605 to PL608: where a mark stands, and what stands in front of it."""
+"""PL601, PL605 and PL606: where a mark stands, and what stands in front of it."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
 from promptlint.catalog.profile import Profile
 from promptlint.checks.base import HOW_OFTEN, Measure, Thresholds, costliest
-from promptlint.checks.marks import automatic, marked, report, rules_of, written
+from promptlint.checks.marks import marked, report, rules_of, written
 from promptlint.checks.observed import Observed
 from promptlint.findings import Finding, Severity
 from promptlint.layout import (
     Breakpoint,
     Cause,
     Confidence,
-    Guard,
     Kind,
     Layout,
     LayoutKind,
@@ -26,8 +24,6 @@ from promptlint.layout import (
     Step,
 )
 
-_MIDDLE = "put another mark in the middle of long turns, every 15 blocks or so"
-_KEEP = "mark the same place in every call, and add a mark at the new end"
 _MOVE = "put the mark at the end of the last text that is equal in every request"
 _SEEN_CHANGING = Observed(
     "PL601",
@@ -228,130 +224,4 @@ def _also(profile: Profile) -> tuple[str, ...]:
     return (other,) if isinstance(other, str) else ()
 
 
-_SEEN_LOOKBACK = Observed(
-    "PL607",
-    "mark-lookback",
-    ("mark-lookback",),
-    Kind.BREAKPOINT_MISPLACED,
-    "one step adds more blocks than a mark looks back over, so that the earlier write is not found",
-    _MIDDLE,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Lookback:
-    """Reports turns so long that their mark does not find the write of the turn before."""
-
-    code: str = "PL607"
-    name: str = "mark-lookback"
-    default: bool = True
-
-    def run(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
-        """Yield one finding for each mark at the end of such a turn."""
-        yield from _SEEN_LOOKBACK.run(layout, measure, thresholds)
-        marks = marked(layout)
-        profile = rules_of(layout, measure) if marks else None
-        if profile is None or profile.lookback is None or profile.lookback_unit != "block":
-            return
-        for index, mark in marks:
-            blocks = step_blocks(layout, index)
-            if blocks >= profile.lookback:
-                yield report(
-                    (self.code, self.name),
-                    Kind.BREAKPOINT_MISPLACED,
-                    f"at least {blocks} blocks since the turn before, a mark looks back over "
-                    f"{profile.lookback}: what that turn wrote is not found",
-                    mark.place,
-                    layout,
-                    Severity.WARNING,
-                    _MIDDLE,
-                    confidence=Confidence.MEDIUM,
-                )
-
-
-def step_blocks(layout: Layout, index: int) -> int:
-    """Return the least number of blocks that a marked message adds to the conversation, 0 for the first.
-
-    A block of fixed text is one literal segment, so that two literals side by side are two blocks;
-    text with holes may be one block or several and counts as one. Another mark in between starts anew.
-    """
-    last = layout.segments[index]
-    if last.section is not Section.MESSAGES:
-        return 0
-    count, at = 1, index
-    while at > 0:
-        before = layout.segments[at - 1]
-        if before.section is not Section.MESSAGES:
-            return 0
-        if before.message != last.message:
-            return count
-        if before.breakpoint is not None:
-            return 0
-        if before.text is not None and layout.segments[at].text is not None:
-            count += 1
-        at -= 1
-    return 0
-
-
-_SEEN_MOVED = Observed(
-    "PL608",
-    "mark-moved",
-    ("mark-moved",),
-    Kind.BREAKPOINT_MISPLACED,
-    "a mark moves away from where it was written before, so that the earlier write is never read",
-    _KEEP,
-)
-_PER_CALL = re.compile(r"%|\b(?:turn|step|round|iteration|attempt|count|first|last|len\()", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """Reports marks that only some calls of a conversation carry: the others read nothing."""
-
-    code: str = "PL608"
-    name: str = "mark-moved"
-    default: bool = True
-
-    def run(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
-        """Yield one finding for each mark that is there on one side of such a condition only."""
-        yield from _SEEN_MOVED.run(layout, measure, thresholds)
-        marks = marked(layout)
-        profile = rules_of(layout, measure) if marks else None
-        if profile is None or not profile.needs_marks or automatic(layout) is not None:
-            return
-        for index, mark in marks:
-            guard = self._condition(layout, index)
-            if guard is not None:
-                yield report(
-                    (self.code, self.name),
-                    Kind.BREAKPOINT_MISPLACED,
-                    f"the mark is set only where `{guard.expression}`: the other calls do not read what it wrote",
-                    mark.place,
-                    layout,
-                    Severity.WARNING,
-                    _KEEP,
-                    confidence=Confidence.MEDIUM,
-                    related=(Step(guard.place, "depends on this"),),
-                )
-
-    def _condition(self, layout: Layout, index: int) -> Guard | None:
-        """Return the condition that takes a mark away between calls, None where another mark stays."""
-        for guard in layout.segments[index].guards:
-            if guard.kind != "if" or not (guard.scope is Scope.REQUEST or _PER_CALL.search(guard.expression)):
-                continue
-            other = [
-                segment
-                for segment in layout.segments
-                if any(g.place == guard.place and g.branch != guard.branch for g in segment.guards)
-            ]
-            behind = [
-                segment
-                for segment in layout.segments[index:]
-                if segment.breakpoint and not any(g.place == guard.place for g in segment.guards)
-            ]
-            if other and not behind and not any(segment.breakpoint for segment in other):
-                return guard
-        return None
-
-
-CHECKS = (BehindChanging(), LongerAfterShorter(), OnWrongBlock(), Lookback(), Moved())
+CHECKS = (BehindChanging(), LongerAfterShorter(), OnWrongBlock())

@@ -93,8 +93,3 @@ def report(
         Fix(fix),
         prompt=layout.name,
     )
-
-
-def figure(profile: Profile, name: str = "") -> str:
-    """Say who is spoken of: ``Claude Opus 4.7`` would be a guess, so the name is as written."""
-    return name or profile.model or profile.title

@@ -200,7 +200,9 @@ def test_nominal_size_is_near_the_exact_one(name: str) -> None:
 
 
 def test_names_and_config_files(tmp_path: Path) -> None:
-    assert find_shape("meta-llama/Llama-3.1-8B-Instruct").name == "llama-3-8b"
+    for written in ("meta-llama/Llama-3.1-8B-Instruct", "llama3-8b", "Meta-Llama-3-8B", "8B", "Llama-3.1-8B"):
+        assert find_shape(written).name == "llama-3-8b"
+    assert find_shape("Qwen/Qwen2.5-7B-Instruct").name == "qwen2.5-7b"
     assert find_shape("no-such-model") is None
     assert find_device("NVIDIA H100").flops == 989e12
     config = {
