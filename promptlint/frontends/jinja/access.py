@@ -29,6 +29,10 @@ from promptlint.frontends.jinja.values import (
 from promptlint.layout import OriginKind
 
 #: Methods that read or reshape the value they are called on; any other method is a callee of its own.
+#: Functions that hand on what they are given, in some shape.
+_PASSING = frozenset(
+    ("zip", "enumerate", "sorted", "reversed", "list", "len", "str", "int", "min", "max", "sum")
+)
 _READERS = frozenset(
     [
         "strip",
@@ -136,7 +140,8 @@ def item(node: nodes.Getitem, scope: Scope) -> Value:
     if isinstance(node.arg, nodes.Slice):
         ends = (node.arg.start, node.arg.stop, node.arg.step)
         bounds = tuple(Known(None) if end is None else scope.evaluate(end) for end in ends)
-        text = scope.parsed.text[slice(*scope.parsed.span(node.arg))].strip()
+        first_last = [written(end, scope) if end is not None else "" for end in ends[:2]]
+        text = ":".join(first_last) + (f":{written(ends[2], scope)}" if ends[2] is not None else "")
 
         def cut(value: Value) -> Value:
             value = plain(value)
@@ -211,6 +216,11 @@ def call(
     name = node.node.name if isinstance(node.node, nodes.Name) else ""
     if name == "dict" and not args:
         return Fields(dict(options))
+    if name == "range" and isinstance(callee, Symbol) and callee.path == "range":
+        return _range(args, expression)
+    if name in _PASSING and args:
+        result = composite(everything, expression)
+        return replace(result, filters=(*result.filters, name)) if isinstance(result, Symbol) else result
     if isinstance(callee, Loop) and args:  # a recursive loop
         return composite((args[0],), expression, "recursive loop")
     path = callee.path if isinstance(callee, Symbol) else name or expression
@@ -219,6 +229,13 @@ def call(
     names = tuple(dict.fromkeys((path, *names_of(*everything))))
     chain = callee.chain if isinstance(callee, Symbol) else ()
     return Symbol(OriginKind.CALL, path, expression, names, exact=False, chain=chain)
+
+
+def _range(args: list[Value], expression: str) -> Value:
+    bounds = [arg.value for arg in args if isinstance(arg, Known) and isinstance(arg.value, int)]
+    if len(bounds) == len(args) and 0 < len(bounds) < 3 and len(range(*bounds)) <= fold.MAX_ITEMS:
+        return Known(list(range(*bounds)))
+    return Symbol(OriginKind.CALL, "range", expression, names_of(*args), exact=False)
 
 
 def _method(value: Value, method: str, args: tuple[Value, ...], expression: str) -> Value:

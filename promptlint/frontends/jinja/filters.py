@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from jinja2 import nodes
@@ -28,6 +30,12 @@ from promptlint.layout import OriginKind
 _SAME = frozenset(("string", "safe"))
 
 
+#: Filters that change each part of a text by itself; ``indent`` here with its usual four blanks.
+_EACH: Mapping[str, Callable[[str], str]] = {
+    "upper": str.upper,
+    "lower": str.lower,
+    "indent": lambda text: re.sub(r"\n(?!\n)", "\n    ", text),
+}
 #: Filters whose result is new each time, whatever they are given: the filter is the source.
 _SOURCES = frozenset(("random", "shuffle"))
 
@@ -62,7 +70,7 @@ def filtered(value: Value, node: nodes.Filter, scope: Scope) -> Value:
         except (NotFoldedError, TypeError, ValueError):
             why = f"filter {node.name}"
             return Symbol(OriginKind.CALL, node.name, expression, (node.name,), exact=False, why=why)
-    if isinstance(value, Text) and node.name in (*_SAME, "trim", "indent"):
+    if isinstance(value, Text) and node.name in (*_SAME, "trim", *_EACH):
         return reshaped(value, node.name)
     if node.name in ("list", "sort", "reverse", "unique") and isinstance(value, Items):
         return value if node.name == "list" else composite((value,), expression)
@@ -81,8 +89,10 @@ def filtered(value: Value, node: nodes.Filter, scope: Scope) -> Value:
 
 
 def reshaped(text: Text, how: str) -> Value:
-    """Return captured text behind ``trim`` or ``indent``: fixed ends are cut, holes stay as they are."""
+    """Return captured text behind a filter that keeps its order: its fixed parts are changed, holes marked."""
     found = list(text.pieces)
+    if how in _EACH:
+        return Text(tuple(_changed(piece, how) for piece in found))
     if how == "trim":
         for at, strip in ((0, str.lstrip), (-1, str.rstrip)):
             while found and found[at].text is not None and not found[at].guards:
@@ -92,6 +102,13 @@ def reshaped(text: Text, how: str) -> Value:
                     break
                 found.pop(at)
     return Text(tuple(found))
+
+
+def _changed(piece: Piece, how: str) -> Piece:
+    if piece.symbol is not None:
+        symbol = replace(piece.symbol, filters=(*piece.symbol.filters, how), exact=False, default=None)
+        return replace(piece, symbol=symbol)
+    return replace(piece, text=_EACH[how](piece.text or ""))
 
 
 def _joined(items: Items, separator: Value, node: nodes.Expr, scope: Scope) -> Value:

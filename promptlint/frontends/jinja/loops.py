@@ -29,6 +29,7 @@ MAX_UNROLL = 32
 def loop(walker: Walker, node: nodes.For) -> None:
     """``for``: the body once, under a guard; over a short constant list once for each item."""
     value = walker.evaluate(node.iter)
+    walker.note_cut(value, node)
     known = elements(value)
     if known is not None and node.test is None and len(known) <= MAX_UNROLL and walker.limits.unrolled < 2:
         _unroll(walker, node, known)
@@ -98,9 +99,7 @@ def _element(value: Value, target: str) -> Value:
     if first is None:
         return composite((value,), target)
     if first.path == "range" and first.kind is OriginKind.CALL:
-        return Symbol(
-            OriginKind.VARIABLE, "loop.index", target, ("loop.index", *first.names[1:]), exact=False
-        )
+        return Symbol(OriginKind.VARIABLE, "loop.index", target, ("loop.index", *first.names), exact=False)
     path = first.path + "[]" if first.kind is OriginKind.VARIABLE else first.path
     names = (path, *(name for name in first.names if name != first.path))
     exact = first.kind is OriginKind.VARIABLE and not first.filters

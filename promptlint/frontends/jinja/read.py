@@ -72,7 +72,7 @@ def segments(text: MappedText, context: Context, *, dialect: str = "jinja") -> F
     except (TooLargeError, RecursionError) as error:
         reason = str(error) if isinstance(error, TooLargeError) else "the template is nested too deeply"
         walker.gaps[reason] = None
-    return build(out, tuple(walker.gaps))
+    return build(out, tuple(walker.gaps), walker.observations)
 
 
 def read(source: SourceFile, context: Context) -> list[Layout]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -28,9 +29,14 @@ from promptlint.frontends.jinja.values import (
     Value,
     composite,
     names_of,
+    symbols,
 )
-from promptlint.layout import Guard, Step
+from promptlint.layout import Confidence, Guard, Observation, Step
 
+_LAST = re.compile(r"\[-[^:\]]+:\]")
+_HISTORY = re.compile(
+    r"(?:^|[._])(?:\w*messages|\w*history|turns|conversation|dialog(?:ue)?|transcript)$", re.IGNORECASE
+)
 MAX_SEGMENTS = 20_000
 MAX_STEPS = 200_000
 MAX_DEPTH = 24
@@ -63,6 +69,7 @@ class Walker:
     variables: Variables = field(default_factory=Variables)
     limits: Limits = field(default_factory=Limits)
     gaps: dict[str, None] = field(default_factory=dict)
+    observations: list[Observation] = field(default_factory=list)
     blocks: dict[str, list[Macro]] = field(default_factory=dict)
     files: tuple[str, ...] = ()  # the chain of includes, to stop a cycle
     guards: tuple[Guard, ...] = ()
@@ -197,6 +204,16 @@ class Walker:
         several = names if len(names) > 1 else ()
         return Guard(kind, written(test, self), place, branch, name=names[0] if names else "", names=several)
 
+    def note_cut(self, value: Value, node: nodes.Node) -> None:
+        """Note where only the last turns of a conversation are printed: ``messages[-10:]``."""
+        for symbol in symbols(value):
+            if any(map(_LAST.fullmatch, symbol.filters)) and _HISTORY.search(symbol.path):
+                place = self.source.place(*self.parsed.tag_span(node.lineno))
+                detail = f"only the last turns of {symbol.path} are printed"
+                self.observations.append(
+                    Observation("history-cut", place, detail, confidence=Confidence.MEDIUM)
+                )
+
     def output(self, node: nodes.Output) -> None:
         """Print text and expressions."""
         for child in node.nodes:
@@ -208,6 +225,7 @@ class Walker:
                 self.out.append(Piece(place, child.data, guards=self.guards))
             else:
                 value = self.evaluate(child)
+                self.note_cut(value, child)
                 self.emit(value, child, whole_tag=not isinstance(value, Text))
 
     def assign(self, node: nodes.Assign) -> None:

@@ -306,6 +306,33 @@ def test_looks_like(text: str, expected: bool) -> None:
     assert jinja.looks_like(text) is expected
 
 
+def test_filters_change_the_fixed_parts_of_captured_text() -> None:
+    text = "{% set s %}Hi {{ name }},\nbye{% endset %}{{ s | upper }}|{{ s | indent }}|{{ ('  ' ~ name) | trim }}"
+    assert shown(fragment(text)) == "HI <name>,\nBYE|Hi <name>,\n    bye|<name>"
+
+
+def test_ranges() -> None:
+    assert shown(fragment("{% for i in range(3) %}{{ i }}{% endfor %}")) == "012"
+    found = fragment("{% for i in range(count) %}{{ i }}{% endfor %}")
+    assert shown(found) == "for#0(<loop.index>)"
+    assert found.segments[0].guards[0].name == "count"
+
+
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [
+        ("{% for m in messages[-10:] %}{{ m }}{% endfor %}", True),
+        ("{{ chat_history[-n:] | join }}", True),
+        ("{% for m in messages[1:] %}{{ m }}{% endfor %}", False),
+        ("{% for d in documents[-3:] %}{{ d }}{% endfor %}", False),
+        ("{{ messages[-1].content }}", False),
+    ],
+)
+def test_history_that_is_cut(text: str, cut: bool) -> None:
+    found = fragment(text)
+    assert [o.what for o in found.observations] == (["history-cut"] if cut else [])
+
+
 def test_variables_by_root() -> None:
     found = jinja.variables(fragment("{{ user.name }}{{ user.age }}{{ q }}"))
     assert {root: [hole.path for hole in holes] for root, holes in found.items()} == {
