@@ -59,7 +59,8 @@ lint: $(VENV)/.test
 	$(BIN)/promptlint check --config examples/promptlint.toml examples
 
 bench: $(VENV)/.test
-	$(BIN)/python tools/bench.py
+	$(BIN)/python tools/bench.py $(ARGS)
+	$(BIN)/python tools/bench_core.py
 
 clean:
 	rm -rf $(VENV) .promptlint_cache .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis dist build

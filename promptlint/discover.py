@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from promptlint.config import TEST_CODE, Config
@@ -41,6 +42,7 @@ _GENERATED = re.compile(
 )
 """Of ``x.py.j2``: templates that write programs, pages and settings, not prompts."""
 _DATA = frozenset({"json", "yaml", "yml"})  # the same, unless the name speaks of a prompt
+_MOST_UNMARKED = 2000  # files below a folder that nothing marks as a project
 _CHAT_TEMPLATES = ("chat_template.jinja", "chat_template.json", "tokenizer_config.json")
 
 
@@ -219,15 +221,19 @@ def discover(paths: Sequence[str], config: Config, cwd: Path, *, force_exclude: 
 def project_listing(folder: Path, config: Config, cwd: Path) -> tuple[str, ...]:
     """Return the files around a named file that its includes and imports may lead to.
 
-    They are those of the project, which a configuration file, a pyproject.toml or ``.git`` marks, or
-    of the folder alone where nothing does.
+    They are those of the project, which a configuration file, a pyproject.toml or ``.git`` marks. Where
+    nothing does they are those below the folder, or its own alone if there are too many: nobody wants a home
+    folder searched.
     """
     walker = Walker(config, cwd)
     marks = ("pyproject.toml", "promptlint.toml", ".git")
     for parent in (folder, *folder.parents):
         if any((parent / mark).exists() for mark in marks):
             return tuple(walker.shown(absolute) for absolute, _, test in walker.walk(parent) if not test)
-    return tuple(walker.shown(child) for child in sorted(folder.iterdir()) if child.is_file())
+    below = list(islice(walker.walk(folder), _MOST_UNMARKED + 1))
+    if len(below) > _MOST_UNMARKED:
+        return tuple(walker.shown(child) for child in sorted(folder.iterdir()) if child.is_file())
+    return tuple(walker.shown(absolute) for absolute, _, test in below if not test)
 
 
 def _expand(paths: Sequence[str], cwd: Path) -> Iterator[Path]:

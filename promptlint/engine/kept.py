@@ -10,7 +10,7 @@ from promptlint.engine.key import listing_digest
 from promptlint.engine.store import Store
 from promptlint.engine.units import Result
 from promptlint.engine.world import World
-from promptlint.source import Span
+from promptlint.source import Place, Span
 from promptlint.suppress import Suppression
 
 
@@ -52,6 +52,7 @@ class Kept:
             tuple(plain["dependencies"]),
             bool(plain["listing"]),
             plain["read"],
+            tuple(Place(p[0], Span(p[1], p[2])) for p in plain["settled"]),
         )
 
     def keep(self, result: Result, slot: str) -> None:
@@ -62,6 +63,7 @@ class Kept:
             "dependencies": {d: self._store.digest(d, self._world.file(d)) for d in result.dependencies},
             "listing": self._listed() if result.listed else "",
             "read": result.read,
+            "settled": [[p.path, p.span.start, p.span.end] for p in result.settled],
             "findings": [encode(f) for f in result.findings],
             "suppressions": [
                 [s.span.start, s.span.end, s.first, s.last, s.codes, s.reason] for s in result.suppressions

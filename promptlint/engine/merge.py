@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
-from promptlint.findings import Finding
+from promptlint.engine.units import Result
+from promptlint.findings import Finding, Status
 from promptlint.layout import Confidence, Kind
 from promptlint.source import Place
 
@@ -24,28 +25,43 @@ _OF_A_VALUE = frozenset(
 """Kinds that say what a value is; one place has one of them."""
 
 
-def _weight(finding: Finding) -> tuple[int, int, int]:
+def _weight(finding: Finding) -> tuple[int, bool, int, int]:
     return (
         finding.confidence.rank,
+        finding.status is Status.ACTIVE,
         finding.severity.rank,
         finding.cost.tokens if finding.cost else 0,
     )
 
 
-def merge(findings: Iterable[Finding]) -> list[Finding]:
+def merge(results: Sequence[Result]) -> list[Finding]:
     """Return one finding for each rule and place, sorted by place: the surer, then the worse.
 
-    What is known only by its name gives way to what another file's code was traced to: ``{{ today }}``
-    is no clock where the program that renders the template passes a fixed text's id.
+    What a template's own reading knows only by a name gives way to the code that renders it: the place
+    of ``{{ today }}`` is no clock where the program passes a fixed text, or is traced to something else.
     """
+    settled: dict[str, list[Place]] = {}
+    for result in results:
+        for place in result.settled:
+            settled.setdefault(place.path, []).append(place)
     best: dict[tuple[str, Place], Finding] = {}
-    for finding in findings:
-        key = finding.code, finding.primary
-        kept = best.get(key)
-        if kept is None or _weight(finding) > _weight(kept):
-            best[key] = finding
-    about_value = [f for f in best.values() if f.kind in _OF_A_VALUE]
-    traced = {f.primary for f in about_value if f.confidence is not Confidence.LOW}
-    by_name = {id(f) for f in about_value if f.confidence is Confidence.LOW and f.primary in traced}
-    kept_ones = [f for f in best.values() if id(f) not in by_name]
-    return sorted(kept_ones, key=lambda f: (f.primary, f.code))
+    for result in results:
+        decided = settled.get(result.path, ())
+        for finding in result.findings:
+            if _by_name(finding) and any(_inside(finding.primary, place) for place in decided):
+                continue
+            key = finding.code, finding.primary
+            if key not in best or _weight(finding) > _weight(best[key]):
+                best[key] = finding
+    traced = {f.primary for f in best.values() if f.kind in _OF_A_VALUE and not _by_name(f)}
+    kept = [f for f in best.values() if not (_by_name(f) and f.primary in traced)]
+    return sorted(kept, key=lambda f: (f.primary, f.code))
+
+
+def _by_name(finding: Finding) -> bool:
+    return finding.confidence is Confidence.LOW and finding.kind in _OF_A_VALUE
+
+
+def _inside(inner: Place, outer: Place) -> bool:
+    same = inner.path == outer.path
+    return same and outer.span.start <= inner.span.start and inner.span.end <= outer.span.end

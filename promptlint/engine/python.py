@@ -9,6 +9,7 @@ from pathlib import Path
 from promptlint.config import Config
 from promptlint.discover import Target
 from promptlint.engine.judge import Judge
+from promptlint.engine.settled import settled
 from promptlint.engine.units import Result, failure
 from promptlint.engine.world import World
 from promptlint.errors import InputError, PromptlintError
@@ -48,7 +49,8 @@ def check_python(
                 dependencies = tuple(sorted({unit.path, *unit.dependencies}))
                 result = replace(result, dependencies=dependencies, listed=True)
                 try:
-                    result = replace(result, findings=tuple(judge.findings(unit.layouts)))
+                    findings = tuple(judge.findings(unit.layouts))
+                    result = replace(result, findings=findings, settled=settled(unit.path, unit.layouts))
                 except Exception as error:
                     if isinstance(error, PromptlintError) and not isinstance(error, InputError):
                         raise
@@ -57,12 +59,13 @@ def check_python(
     except PromptlintError:
         raise
     except Exception as error:
-        # The linking itself failed, so that no file of it is done: one line for all of them.
-        first, others = next(iter(wanted)), len(wanted) - 1
-        shown = f"{first} and {others} more Python files" if others else first
-        fault = failure(shown, error, named=False)
-        for target in wanted.values():
-            yield target, Result(target.path, error=fault)
+        left = list(wanted.values())
+        if len(left) == 1:
+            yield left[0], Result(left[0].path, error=failure(left[0].path, error, named=left[0].named))
+            return
+        # One of them did it, and the analysis does not say which: halve until it stands alone.
+        for half in (left[: len(left) // 2], left[len(left) // 2 :]):
+            yield from check_python(half, config, cwd, listing, world, judge)
         return
     for target in wanted.values():  # nothing in them: no prompt begins there
         yield target, _result(target, world)

@@ -107,7 +107,7 @@ class _Run:
         files = sum(r.read and r.error is None for r in results)
         if not files and not errors:
             raise NothingToCheckError(*self._nothing(len(results)))
-        findings = [f for f in merge(f for r in results for f in r.findings) if f.code in selection]
+        findings = [f for f in merge(results) if f.code in selection]
         findings = self._suppress(findings, results, selection)
         notes = [self._store.trouble] if self._store.trouble else []
         if self._request.baseline is not None:

@@ -15,7 +15,7 @@ from promptlint.findings import Finding
 from promptlint.frontends.base import Context
 from promptlint.layout import Layout, OriginKind
 from promptlint.report import FileError
-from promptlint.source import SourceFile
+from promptlint.source import Place, SourceFile
 from promptlint.suppress import Suppression, parse
 
 WORTH = 200  # files that pay for one more process
@@ -27,7 +27,7 @@ class Result:
 
     ``read`` is False for a document that holds no prompt. ``dependencies`` are the shown paths that
     were looked at, whether or not there was a file; ``listed`` says that the result also depends on
-    which files there are.
+    which files there are. ``settled`` are ranges of templates whose values this file's code decides.
     """
 
     path: str
@@ -36,6 +36,7 @@ class Result:
     dependencies: tuple[str, ...] = ()
     listed: bool = False
     read: bool = True
+    settled: tuple[Place, ...] = ()
     error: FileError | None = None
 
 

@@ -118,3 +118,6 @@ def test_what_a_named_file_may_include(tree: Tree) -> None:
     }
     (root / "pyproject.toml").unlink()
     assert project_listing(root / "t", Config(root=root), root) == ("t/a.j2",)
+    assert "u/b.j2" in project_listing(root, Config(root=root), root)
+    tree({f"many/{n}": "" for n in range(2001)} | {"e.j2": ""})
+    assert project_listing(root, Config(root=root), root) == ("e.j2",)

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from promptlint.engine.merge import merge
+from promptlint.engine.settled import settled
+from promptlint.engine.units import Result
+from promptlint.findings import Cost, Finding
+from promptlint.layout import LITERAL, Cause, Confidence, Kind, Layout, Origin, OriginKind, Scope, Segment
+from promptlint.source import Place, SourceFile, Span
+
+Make = Callable[..., Finding]
+TEMPLATE = SourceFile("t.j2", "It is {{ today }}. You are a ship.")
+HOLE = TEMPLATE.place(6, 17)
+
+
+def layout(*segments: Segment) -> Layout:
+    return Layout("request", Place("app.py", Span(0, 9)), segments)
+
+
+def text(path: str, start: int, end: int) -> Segment:
+    return Segment(Place(path, Span(start, end)), "x" * (end - start), LITERAL)
+
+
+def hole(
+    path: str, start: int, end: int, scope: Scope = Scope.UNKNOWN, cause: Cause | None = None
+) -> Segment:
+    origin = Origin(OriginKind.VARIABLE, "v", "v")
+    return Segment(Place(path, Span(start, end)), None, origin, scope=scope, cause=cause)
+
+
+FRONT, BACK = text("t.j2", 0, 6), text("t.j2", 17, 34)
+
+
+def test_fixed_text_settles_a_hole() -> None:
+    assert settled("app.py", [layout(FRONT, text("app.py", 3, 7), BACK)]) == (HOLE,)
+
+
+def test_so_does_a_traced_value_and_not_an_unknown_one() -> None:
+    clock = Cause(Kind.CLOCK, Scope.REQUEST, "now()", Confidence.HIGH)
+    assert settled("app.py", [layout(FRONT, hole("app.py", 3, 7, Scope.REQUEST, clock), BACK)]) == (HOLE,)
+    assert settled("app.py", [layout(FRONT, hole("app.py", 3, 7), BACK)]) == ()
+    assert settled("app.py", [layout(FRONT, hole("t.j2", 6, 17), BACK)]) == ()
+
+
+def test_what_only_a_name_tells_gives_way_to_the_code(make_finding: Make) -> None:
+    by_name = make_finding(TEMPLATE, 6, 17, confidence=Confidence.LOW)
+    own = Result("t.j2", (by_name,))
+    code = Result("app.py", settled=(HOLE,))
+    assert merge([own]) == [by_name]
+    assert merge([own, code]) == []
+    sure = make_finding(TEMPLATE, 6, 17, confidence=Confidence.MEDIUM)
+    assert merge([Result("t.j2", (sure,)), code]) == [sure]  # a call in the template is no name
+
+
+def test_another_rendering_keeps_its_finding(make_finding: Make) -> None:
+    by_name = make_finding(TEMPLATE, 6, 17, confidence=Confidence.LOW)
+    elsewhere = Result("other.py", (by_name,))
+    assert merge([Result("t.j2", (by_name,)), Result("app.py", settled=(HOLE,)), elsewhere]) == [by_name]
+
+
+def test_the_worse_of_both(make_finding: Make) -> None:
+    small = make_finding(TEMPLATE, 6, 17, cost=Cost(20, 1, "vllm"))
+    large = make_finding(TEMPLATE, 6, 17, cost=Cost(900, 56, "vllm"))
+    for order in ([small, large], [large, small]):
+        assert merge([Result("a.py", (f,)) for f in order]) == [large]
+
+
+def test_a_traced_cause_replaces_a_guess_of_another_kind(make_finding: Make) -> None:
+    guess = make_finding(TEMPLATE, 6, 17, code="PL104", kind=Kind.PER_USER, confidence=Confidence.LOW)
+    traced = make_finding(TEMPLATE, 6, 17)
+    other = make_finding(TEMPLATE, 6, 17, code="PL502", kind=Kind.WHITESPACE, confidence=Confidence.LOW)
+    assert merge([Result("t.j2", (guess, other)), Result("app.py", (traced,))]) == [traced, other]

@@ -1,0 +1,101 @@
+"""Measures start-up and throughput of the command line: ``python tools/bench.py [TREE ...]``.
+
+Every figure is the least of several whole processes, as a user would start them: wall time, and CPU time of all
+processes together, which other work on the machine disturbs less. Ratios are of CPU time. Nothing is warmed up
+in between but promptlint's own cache, where the row says so. TREE is a folder, ``examples`` by default.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import resource
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+ROOT = Path(__file__).resolve().parent.parent
+REPEAT = 7
+
+
+Times = tuple[float, float]
+"""Wall and CPU seconds."""
+
+
+def least(arguments: list[str], cache: Path, repeat: int = REPEAT) -> Times:
+    """Return the least wall and CPU seconds of several runs of this interpreter."""
+    environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
+    walls, cpus = [], []
+    for _ in range(repeat):
+        begun, used = time.perf_counter(), _children()
+        done = subprocess.run([sys.executable, *arguments], env=environment, capture_output=True, check=False)
+        walls.append(time.perf_counter() - begun)
+        cpus.append(_children() - used)
+        if done.returncode not in (0, 1):
+            raise SystemExit(done.stderr.decode())
+    return min(walls), min(cpus)
+
+
+def _children() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def startup(cache: Path) -> None:
+    """Print the times of single commands beside those of bare imports."""
+    file = str(ROOT / "examples/bad/support.j2")
+    check = ["-m", "promptlint", "check", "--isolated", "--cache-dir", str(cache), file]
+    bare = least(["-c", "pass"], cache)
+    imports = least(["-c", "import click, jinja2"], cache)
+    version = least(["-m", "promptlint", "--version"], cache)
+    warm = least(check, cache)
+    cold = least([*check[:-1], "--no-cache", file], cache, 3)
+    row("python -c pass", bare)
+    row("python -c 'import click, jinja2'", imports)
+    row("promptlint --version", version, f"{(version[1] - bare[1]) * 1000:.0f} ms over bare Python")
+    row("check of one template, no cache", cold)
+    row("check of one template, warm", warm, f"{warm[1] / imports[1]:.2f} times the imports")
+
+
+def tree(folder: Path, cache: Path) -> None:
+    """Print cold and warm times of one tree beside `ast.parse` over its Python files."""
+    begun, used = time.perf_counter(), time.process_time()
+    files = characters = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for path in folder.rglob("*.py"):
+            try:
+                data = path.read_bytes()
+                ast.parse(data)
+            except (SyntaxError, ValueError, OSError):
+                continue
+            files, characters = files + 1, characters + len(data)
+    parse = time.perf_counter() - begun, time.process_time() - used
+    check = ["-m", "promptlint", "check", "--isolated", "--cache-dir", str(cache / folder.name), str(folder)]
+    row(f"{folder.name}: ast.parse of {files:,} files, {characters / 1e6:.1f} MB", parse)
+    cold = least(check, cache, 1)
+    row(f"{folder.name}: check, cold", cold, f"{cold[1] / parse[1]:.2f} times ast.parse")
+    warm = least(check, cache, 3)
+    row(f"{folder.name}: check, warm", warm, f"{warm[1] / cold[1]:.3f} of cold")
+
+
+def row(what: str, times: Times, remark: str = "") -> None:
+    """Print one line of a Markdown table."""
+    print(f"| {what} | {times[0] * 1000:,.0f} ms | {times[1] * 1000:,.0f} ms | {remark} |", flush=True)
+
+
+def main() -> None:
+    """Print a table."""
+    with TemporaryDirectory() as folder:
+        cache = Path(folder)
+        print("| what | wall | CPU | |\n|---|---|---|---|")
+        startup(cache)
+        for argument in sys.argv[1:] or [str(ROOT / "examples")]:
+            tree(Path(argument).resolve(), cache)
+
+
+if __name__ == "__main__":
+    main()
