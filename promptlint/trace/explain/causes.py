@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from promptlint.catalog.profile import Profile, TtlKind
 from promptlint.layout import Confidence, Kind, Section
-from promptlint.trace.explain.diff import Difference, Shape, agreed_tokens, difference
+from promptlint.trace.explain.diff import Difference, Shape, Spot, agreed_tokens, difference, locate
 from promptlint.trace.explain.evidence import kind_of
 from promptlint.trace.explain.history import Entry, History
 from promptlint.trace.explain.ledger import Ledger, Obstacle, Reading
@@ -86,38 +86,43 @@ class Explainer:
         history.remember(entry)
         if ledger:
             ledger.write(entry)
-        ends = [round(border) for border in entry.borders]
-        sizes = tuple(high - low for low, high in pairwise(ends))
-        return replace(outcome, profile=profile.name if profile else "", sizes=sizes)
+        return outcome
 
     def _outcome(self, entry: Entry, history: History, ledger: Ledger | None) -> Outcome:
         request = entry.request
         before = history.predecessor(entry)
-        changed = difference(before, entry) if before else None
-        agreed = agreed_tokens(before, entry, changed) if before else 0.0
+        spot = locate(before, entry) if before else None
+        agreed = agreed_tokens(before, entry, spot) if before else 0.0
         reading = ledger.read(entry, before, agreed) if ledger else Reading(0, 0)
         predicted = round(reading.tokens)
         usage = request.usage
         counted = usage is not None and usage.read is not None
         read = usage.read if usage and usage.read is not None else predicted
         if before is None:
-            return Outcome(request, Reason.FIRST, read, read, counted=counted, predicted=predicted)
+            reason, against = Reason.FIRST, None
+        else:
+            reason, against = Reason.READ, before.request
+        ends = [round(border) for border in entry.borders]
         base = Outcome(
             request,
-            Reason.READ,
+            reason,
             read,
             read,
             counted=counted,
-            against=before.request,
+            against=against,
+            profile=self.profile.name if self.profile else "",
             predicted=predicted,
+            sizes=tuple(high - low for low, high in pairwise(ends)),
         )
+        if before is None:
+            return base
         if ledger and (refused := self._refused(base, entry, ledger)):
             return refused
         candidates = [
             found
             for found in (
-                self._content(base, before, entry, changed, agreed, reading, ledger),
-                self._rules(base, before, entry, changed, agreed, reading, ledger),
+                self._content(base, before, entry, spot, reading, ledger),
+                self._rules(base, before, entry, spot, agreed, reading, ledger),
             )
             if found
         ]
@@ -147,30 +152,34 @@ class Explainer:
         base: Outcome,
         before: Entry,
         entry: Entry,
-        changed: Difference | None,
-        agreed: float,
+        spot: Spot | None,
         reading: Reading,
         ledger: Ledger | None,
     ) -> Outcome | None:
         """Explain a loss by a change of the prefix."""
-        if changed is None or changed.shape is Shape.SHORTER:
+        if spot is None or spot.shape is Shape.SHORTER:
             return None
+        agreed = spot.token
         profile = ledger.profile if ledger else None
-        reusable = agreed + changed.behind
-        if base.request.usage and before.request.usage:
-            reusable = min(reusable, before.request.usage.input)
         if ledger and before.borders[-1] < ledger.minimum:
             return None  # what could have been kept was too short to be cached
         # What the unchanged beginning would have given is not lost by the change.
         open_to_read = reading.possible
         if ledger and not ledger.by_marks:
             open_to_read = max(open_to_read, agreed if agreed >= ledger.minimum else 0)
-        lost = reusable - max(base.read, open_to_read)
-        if not self._enough(lost, reusable, profile):
+        kept = max(base.read, open_to_read)
+        most = min(before.borders[-1], entry.borders[-1])
+        if not self._enough(most - kept, most, profile):
             return None
-        if base.counted and base.read > agreed + max(self.min_lost, 0.02 * reusable):
+        if base.counted and base.read > agreed + max(self.min_lost, 0.02 * most):
             return None  # another request had this prefix
-        if entry.first_of_talk and entry.request.session and changed.section is Section.MESSAGES:
+        section = before.request.parts[spot.part].section
+        if entry.first_of_talk and entry.request.session and section is Section.MESSAGES:
+            return None  # a conversation of its own begins as it likes
+        changed = difference(before, entry, spot)
+        reusable = min(agreed + changed.behind, float(before.request.input_tokens))
+        lost = reusable - kept
+        if not self._enough(lost, reusable, profile):
             return None
         share = changed.behind / max(1.0, reusable)
         kind, confidence, what = kind_of(changed, before, entry)
@@ -203,7 +212,7 @@ class Explainer:
         base: Outcome,
         before: Entry,
         entry: Entry,
-        changed: Difference | None,
+        spot: Spot | None,
         agreed: float,
         reading: Reading,
         ledger: Ledger | None,
@@ -214,7 +223,7 @@ class Explainer:
         request, profile = entry.request, ledger.profile
         stranger = entry.first_of_talk and bool(request.session)
         reusable = max(agreed, reading.possible)
-        if changed is None and before.request.usage:
+        if spot is None and before.request.usage:
             reusable = min(reusable, float(before.request.usage.input))
         if ledger.by_marks and reading.obstacle not in (Obstacle.NO_MARKS, Obstacle.NOT_WRITTEN):
             reusable = reading.possible
@@ -239,7 +248,7 @@ class Explainer:
         if found:
             reason, kind = found
             if reading.obstacle in (Obstacle.NO_MARKS, Obstacle.NOT_WRITTEN) and not ledger.by_marks:
-                return self._elsewhere(result, before, entry, changed, reading)
+                return self._elsewhere(result, before, entry)
             if reading.obstacle is Obstacle.NOT_WRITTEN:
                 return self._unwritten(result, before, entry, ledger)
             detail = reading.detail or "the request has no mark, and without one nothing is cached"
@@ -247,7 +256,7 @@ class Explainer:
         if reading.obstacle is Obstacle.NONE and base.counted:
             if ledger.by_marks and lost <= reusable - reading.tokens:
                 return None  # what lies behind the last mark was never meant to be cached
-            return self._elsewhere(result, before, entry, changed, reading)
+            return self._elsewhere(result, before, entry)
         return None
 
     def _unwritten(self, result: Outcome, before: Entry, entry: Entry, ledger: Ledger) -> Outcome | None:
@@ -283,9 +292,7 @@ class Explainer:
             detail=said,
         )
 
-    def _elsewhere(
-        self, result: Outcome, before: Entry, entry: Entry, changed: Difference | None, reading: Reading
-    ) -> Outcome | None:
+    def _elsewhere(self, result: Outcome, before: Entry, entry: Entry) -> Outcome | None:
         """Explain what is left: another machine, another key, or an eviction."""
         request, earlier = entry.request, before.request
         if entry.first_of_talk and entry.request.session:

@@ -59,29 +59,44 @@ class Difference:
         return part.section if part else Section.MESSAGES
 
 
-def difference(old: Entry, new: Entry) -> Difference | None:
-    """Return the first difference, or None if the newer request only appends to the older one."""
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where two requests part: cheap to find, so that most requests need no closer look."""
+
+    shape: Shape
+    part: int
+    char: int
+    token: float
+    scale: float  # tokens a character of the newer part
+
+
+def locate(old: Entry, new: Entry) -> Spot | None:
+    """Return where a request leaves an earlier one, or None if it only appends to it."""
     at = old.shared(new)
     if at == len(old.chain):
         return None
     was, now = old.request.parts, new.request.parts
-    a = was[at]
-    if at == len(was) - 1 and at < len(now) and _continues(a, now[at]):
+    if at == len(was) - 1 and at < len(now) and _continues(was[at], now[at]):
         return None
-    b = now[at] if at < len(now) else None
-    shape = _shape(old, new, at)
-    char, old_text, new_text, before, after = 0, a.text, b.text if b else "", "", ""
-    if b and shape is Shape.EDITED:
-        char, old_text, new_text, before, after = _spans(a.text, b.text)
-    scale = 0.0
-    if b and b.text and len(new.borders) > at + 1:
-        scale = (new.borders[at + 1] - new.borders[at]) / len(b.text)
+    shape, char, scale = _shape(old, new, at), 0, 0.0
+    if at < len(now) and now[at].text:
+        scale = (new.borders[at + 1] - new.borders[at]) / len(now[at].text)
+        char = common_prefix(was[at].text, now[at].text) if shape is Shape.EDITED else 0
+    return Spot(shape, at, char, new.borders[min(at, len(new.borders) - 1)] + char * scale, scale)
+
+
+def difference(old: Entry, new: Entry, spot: Spot) -> Difference:
+    """Return everything about the difference at a spot."""
+    was, now, at, char = old.request.parts, new.request.parts, spot.part, spot.char
+    a, b = was[at], now[at] if at < len(now) else None
+    old_text, new_text, before, after = a.text, b.text if b else "", "", ""
+    if b and spot.shape is Shape.EDITED:
+        old_text, new_text, before, after = _spans(a.text, b.text, char)
     byte = sum(len(part.text.encode("utf-8", "replace")) for part in now[:at])
     byte += len(b.text[:char].encode("utf-8", "replace")) if b else 0
-    token = new.borders[min(at, len(new.borders) - 1)] + char * scale
-    behind = _behind(old, new, at, char, shape, scale)
+    behind = _behind(old, new, at, char, spot.shape, spot.scale)
     return Difference(
-        shape, at, char, byte, round(token), old_text, new_text, before, after, a, b, round(behind)
+        spot.shape, at, char, byte, round(spot.token), old_text, new_text, before, after, a, b, round(behind)
     )
 
 
@@ -90,10 +105,10 @@ def _continues(a: Part, b: Part) -> bool:
     return (a.section, a.role, a.kind) == (b.section, b.role, b.kind) and b.text.startswith(a.text)
 
 
-def agreed_tokens(old: Entry, new: Entry, changed: Difference | None) -> float:
+def agreed_tokens(old: Entry, new: Entry, spot: Spot | None) -> float:
     """Return the tokens in which two requests agree from their beginning on."""
-    if changed is not None:
-        return float(changed.token)
+    if spot is not None:
+        return spot.token
     at = old.shared(new)
     if at == len(old.chain):
         return new.borders[at]
@@ -117,9 +132,8 @@ def _shape(old: Entry, new: Entry, at: int) -> Shape:
     return Shape.REPLACED
 
 
-def _spans(a: str, b: str) -> tuple[int, str, str, str, str]:
-    """Return the offset of the difference, both differing texts, and the text around them."""
-    char = common_prefix(a, b)
+def _spans(a: str, b: str, char: int) -> tuple[str, str, str, str]:
+    """Return both differing texts, and the text around them; they agree up to ``char``."""
     line = char
     for _ in range(_ABOVE):
         line = max(0, a.rfind("\n", 0, max(0, line - 1)) + 1)
@@ -134,11 +148,11 @@ def _spans(a: str, b: str) -> tuple[int, str, str, str, str]:
             i2, j2 = a2, b2  # with one equal line between them they are one block
         if i2 - i1 == 1 and j2 - j1 == 1 and len(old_lines[i1]) < _LINE and len(new_lines[j1]) < _LINE:
             old, new, before, after = _words(old_lines[i1], new_lines[j1])
-            return char, old, new, "".join(old_lines[:i1]) + before, after
+            return old, new, "".join(old_lines[:i1]) + before, after
         before = "".join(old_lines[:i1])
         after = "".join(old_lines[i2 : i2 + 1])
-        return char, "".join(old_lines[i1:i2]), "".join(new_lines[j1:j2]), before, after
-    return char, a[char : char + 200], b[char : char + 200], a[line:char], ""
+        return "".join(old_lines[i1:i2]), "".join(new_lines[j1:j2]), before, after
+    return a[char : char + 200], b[char : char + 200], a[line:char], ""
 
 
 def _cut(text: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import accumulate, pairwise
@@ -14,6 +14,7 @@ from promptlint.trace.model import Part, Request
 _KEPT_SESSIONS = 4096
 _KEPT_ANCHORS = 200_000
 _RECENT = 24
+_THREADS = 6  # requests of one conversation that are kept
 
 
 def chain_of(parts: Sequence[Part]) -> tuple[bytes, ...]:
@@ -51,7 +52,7 @@ class Entry:
 class History:
     """What one namespace has seen; memory is bounded by the newest sessions."""
 
-    _sessions: OrderedDict[str, Entry] = field(default_factory=OrderedDict)
+    _sessions: OrderedDict[str, deque[Entry]] = field(default_factory=OrderedDict)
     _anchors: OrderedDict[bytes, int] = field(default_factory=OrderedDict)
     _recent: deque[Entry] = field(default_factory=lambda: deque(maxlen=_RECENT))
 
@@ -62,25 +63,27 @@ class History:
         return Entry(request, chain, self._borders(request, chain), talk, talk not in self._sessions)
 
     def predecessor(self, entry: Entry) -> Entry | None:
-        """Return the request that this one continues or repeats, else the most similar recent one."""
-        if (last := self._sessions.get(entry.talk)) is not None:
+        """Return the request that this one continues or repeats, or else the most similar recent one.
+
+        A conversation may hold several threads (sub-agents, titles, summaries), so its last few
+        requests are looked at, not just the last.
+        """
+        talk = self._sessions.get(entry.talk)
+        if talk is None:
+            return _most_similar(entry, self._recent)
+        last = talk[-1]
+        if last.chain and last.shared(entry) == len(last.chain):
             return last
-        best, score = None, 0.0
-        own = {part.digest: part.weight for part in entry.request.parts}
-        for other in reversed(self._recent):
-            shared = sum(own.get(part.digest, 0.0) for part in other.request.parts)
-            shared += _alike(entry.request.parts, other.request.parts)
-            if shared > score:
-                best, score = other, shared
-        return best
+        return _most_similar(entry, talk) or last
 
     def remember(self, entry: Entry) -> None:
         """Add a request. Its leading parts become those of the request before, so that text is kept once."""
-        last = self._sessions.get(entry.talk)
+        talk = self._sessions.setdefault(entry.talk, deque(maxlen=_THREADS))
+        last = max(talk, key=entry.shared, default=None)
         if last is not None and (same := last.shared(entry)):
             parts = (*last.request.parts[:same], *entry.request.parts[same:])
             entry = replace(entry, request=replace(entry.request, parts=parts))
-        self._sessions[entry.talk] = entry
+        talk.append(entry)
         self._sessions.move_to_end(entry.talk)
         self._recent.append(entry)
         usage, marks = entry.request.usage, entry.request.marks
@@ -118,6 +121,18 @@ class History:
                 share = (raw[at] - raw[left]) / span if span else 1.0
                 borders.append(low + (high - low) * share)
         return tuple(borders)
+
+
+def _most_similar(entry: Entry, others: Iterable[Entry]) -> Entry | None:
+    """Return the request that has most in common with this one, of equals the latest; None for nothing."""
+    best, score = None, 0.0
+    own = {part.digest: part.weight for part in entry.request.parts}
+    for other in others:
+        shared = sum(own.get(part.digest, 0.0) for part in other.request.parts)
+        shared += _alike(entry.request.parts, other.request.parts)
+        if shared and shared >= score:
+            best, score = other, shared
+    return best
 
 
 def _opening(request: Request) -> str:
