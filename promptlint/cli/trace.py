@@ -201,6 +201,10 @@ def command(
     LOGS are files in any known format, plain or packed with gzip, xz or zstandard; a folder stands
     for all files in it. The format is found by the content.
     """
+    from importlib.util import find_spec
+
+    if find_spec("numpy") is None:
+        raise UsageError("trace needs numpy", "install promptlint-cache[trace]")
     from promptlint.trace.analyze import analyze
 
     started = time.monotonic()

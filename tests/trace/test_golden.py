@@ -25,6 +25,28 @@ def expected(traces: Path) -> Any:
     return json.loads((traces / "EXPECTED.json").read_text())
 
 
+# The first 80 requests of Mooncake's synthetic trace (Apache-2.0), counted with a plain list as cache:
+# capacity -> hit blocks, hit tokens, mean of hit blocks / blocks, requests with a hit.
+SAMPLE = Path(__file__).parents[1] / "data" / "mooncake_first_80.jsonl"
+SAMPLE_COUNTS = {
+    100: (28, 14336, 0.011666667, 1),
+    500: (90, 46080, 0.033958333, 3),
+    1000: (95, 48640, 0.044375, 4),
+    10**9: (96, 48832, 0.046458333, 4),
+}
+
+
+def test_committed_sample() -> None:
+    columns = columns_of(SAMPLE)
+    assert (columns.references, columns.tokens) == (2117, 1057484)
+    for point in capacity_curve(columns).points(list(SAMPLE_COUNTS)):
+        blocks, tokens, share, requests = SAMPLE_COUNTS[int(point.at)]
+        assert point.cold.block * 2117 == pytest.approx(blocks)
+        assert point.cold.token * 1057484 == pytest.approx(tokens)
+        assert point.cold.request_mean == pytest.approx(share, abs=CLOSE)
+        assert point.cold.request_any * 80 == pytest.approx(requests)
+
+
 def columns_of(path: Path, **options: Any) -> Columns:
     columns = analyze([path], Options(**options)).columns
     assert columns is not None
