@@ -131,9 +131,8 @@ class Profile:
     @property
     def needs_marks(self) -> bool:
         """Tell whether nothing is cached unless the request says where."""
-        return bool(self.mode) and not any(
-            mode.startswith("automatic") for mode in self.mode if mode != _AUTO
-        )
+        # "automatic_marker" is a mark too, only placed by the provider.
+        return bool(self.mode) and not {"automatic", "automatic_with_key", "upstream", "router"} & set(self.mode)
 
     @property
     def recomputes_last_token(self) -> bool:
@@ -174,7 +173,6 @@ class Profile:
         return next((row for row in self.models if row.usd is not None and row.fits(plain, day)), None)
 
 
-_AUTO = "automatic_marker"  # a mark too, only placed by the provider
 _PER_MODEL = ("min_tokens", "min_tokens_alt", "read_multiplier", "write_multiplier", "ttl_allowed")
 
 
