@@ -29,13 +29,12 @@ def surface_of(body: Mapping[str, Any]) -> str:
         return "converse"
     if "system" in body or "cache_control" in body or "thinking" in body or "output_config" in body:
         return "messages"
-    tools = body.get("tools") or [{}]
-    anthropic = isinstance(tools[0], Mapping) and "input_schema" in tools[0]
+    anthropic = any("input_schema" in tool for tool in _maps(body.get("tools")))
     return "messages" if anthropic or "claude" in str(body.get("model", "")) else "chat.completions"
 
 
 def _has_cache_points(body: Mapping[str, Any]) -> bool:
-    contents = [m.get("content") for m in body.get("messages", ()) if isinstance(m, Mapping)]
+    contents = [message.get("content") for message in _maps(body.get("messages"))]
     lists = [part for content in [body.get("system"), *contents] if isinstance(content, list) for part in content]
     return any(isinstance(part, Mapping) and "cachePoint" in part for part in lists)
 
@@ -151,7 +150,7 @@ def _chat(body: Mapping[str, Any], make: _Blocks) -> Request:
         leading = leading and role in ("system", "developer")
         section = "system" if leading else "messages"
         made = make.content(message.get("content"), section, at, role)
-        made += [make.part(call, section, at, role) for call in message.get("tool_calls") or ()]
+        made += [make.part(call, section, at, role) for call in _maps(message.get("tool_calls"))]
         if made and made[-1].mark is None and _mark(message) is not None:
             made[-1] = replace(made[-1], mark=_mark(message))
         blocks += made

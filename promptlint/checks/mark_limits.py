@@ -149,6 +149,9 @@ def _one_way(segments: list[Segment]) -> list[Segment]:
     ]
 
 
+# Values of a few words: a date, a number, an id, a host's name.
+_SHORT = frozenset((Kind.CLOCK, Kind.IDENTIFIER, Kind.COUNTER, Kind.ENVIRONMENT))
+_SHORT_TOKENS = 32
 _SEEN_SHORT = Observed(
     "PL603",
     "mark-below-minimum",
@@ -178,17 +181,19 @@ class BelowMinimum:
         index, mark = marks[-1]
         if not _known(layout, index, mark.place.path):
             return
-        tokens = literal_tokens(measure, index + 1)
+        holes = sum(segment.is_hole for segment in layout.segments[: index + 1])
+        tokens = literal_tokens(measure, index + 1) + holes * _SHORT_TOKENS
         if tokens >= profile.min_tokens:
             return
         least = f"{profile.min_tokens:,}"
         if other := [f"{alt:,}" for alt in profile.min_tokens_alt]:
             least += f" (other sources say {' or '.join(other)})"
         who = layout.model or profile.title
+        at_most = "at most " if holes else ""
         yield report(
             (self.code, self.name),
             Kind.BELOW_MINIMUM,
-            f"{tokens:,} tokens up to the mark, {who} caches from {least}: nothing is written or read, "
+            f"{at_most}{tokens:,} tokens up to the mark, {who} caches from {least}: nothing is written or read, "
             "and nothing says so",
             mark.place,
             layout,
@@ -201,12 +206,19 @@ class BelowMinimum:
 def _known(layout: Layout, index: int, path: str) -> bool:
     """Tell whether all text up to a mark is written where the mark is.
 
-    A hole may hold any length, and a file that is read where the program runs may be longer there.
+    A hole may hold any length unless it is a date, a number or an id, and a file that is read where the
+    program runs may be longer there.
     """
     return all(
-        segment.text is not None and segment.place.path == path and not segment.guards
+        (segment.place.path == path if segment.text is not None else _is_short(segment))
+        and not segment.guards
         for segment in layout.segments[: index + 1]
     )
+
+
+def _is_short(segment: Segment) -> bool:
+    cause = segment.cause
+    return cause is not None and cause.kind in _SHORT and cause.confidence is not Confidence.LOW
 
 
 _SEEN_MISSING = Observed(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from promptlint.catalog.profile import Profile
-from promptlint.checks.base import HOW_OFTEN, Measure, Thresholds, costliest
+from promptlint.checks.base import DATA, HOW_OFTEN, Measure, Thresholds, costliest
 from promptlint.checks.marks import marked, report, rules_of, written
 from promptlint.checks.observed import Observed
 from promptlint.findings import Finding, Severity
@@ -100,7 +100,7 @@ def first_changing(layout: Layout, index: int) -> tuple[Segment, Cause] | None:
         cause = segment.cause
         if cause is None or cause.scope is not Scope.REQUEST:
             continue
-        if cause.confidence is Confidence.LOW and not _whole_question(layout, segment, index):
+        if cause.confidence is Confidence.LOW and not _must_be_data(layout, segment, index):
             continue
         if cause.kind is Kind.HISTORY:
             continue
@@ -113,12 +113,16 @@ def first_changing(layout: Layout, index: int) -> tuple[Segment, Cause] | None:
     return None
 
 
-def _whole_question(layout: Layout, segment: Segment, index: int) -> bool:
-    """Tell whether a value known by its name only must be the question: the marked end of the prompt."""
+def _must_be_data(layout: Layout, segment: Segment, index: int) -> bool:
+    """Tell whether its place supports what only a name says of a value.
+
+    The marked end of the prompt is the question; found documents in a system prompt are found anew.
+    """
     last = layout.segments[-1]
-    return (
-        segment is last is layout.segments[index] and last.section is Section.MESSAGES and last.role == "user"
-    )
+    if segment.section is Section.SYSTEM:
+        return segment.cause is not None and segment.cause.kind in DATA and layout.kind is LayoutKind.REQUEST
+    at_end = segment is last is layout.segments[index]
+    return at_end and last.section is Section.MESSAGES and last.role == "user"
 
 
 _SEEN_ORDER = Observed(

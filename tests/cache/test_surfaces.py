@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 
 from promptlint.cache.hosted import hosted_cache
 from promptlint.cache.surfaces import inject, read_request, surface_of
@@ -192,3 +194,28 @@ class TestInjection:
         }
         outcome = hosted_cache(get_profile("anthropic")).send(read_request(body, count, "chat.completions"))
         assert outcome.rejected == "5 marks, the provider takes 4"
+
+
+KEYS = st.sampled_from(["type", "text", "content", "role", "cache_control", "cachePoint", "ttl", "x"])
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=12,
+)
+FIELDS = (
+    "model messages input system tools toolConfig contents cache_control response_format text reasoning "
+    "prompt_cache_options instructions output_config"
+)
+BODIES = st.dictionaries(st.sampled_from(FIELDS.split()), JSON, max_size=5)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@example({"tools": {"a": 1}})
+@example({"tools": 5, "messages": None})
+@example({"messages": [{"tool_calls": 3, "content": "x"}]})
+@given(BODIES)
+def test_any_body_is_read(body: dict) -> None:
+    surface_of(body)
+    for surface in ("messages", "chat.completions", "responses", "converse", "generateContent"):
+        request = read_request(body, count, surface)
+        assert hosted_cache(get_profile("anthropic")).send(request).read == 0

@@ -6,6 +6,8 @@ import json
 from dataclasses import replace
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from promptlint.checks import CHECKS, Thresholds
 from promptlint.findings import Finding, Severity
@@ -42,6 +44,7 @@ def codes(made: Layout) -> list[str]:
 CLOCK = cause(Kind.CLOCK, Scope.REQUEST, "`datetime.now()`")
 QUESTION = cause(Kind.REQUEST_INPUT, Scope.REQUEST, "`question`", confidence=Confidence.MEDIUM)
 HISTORY = cause(Kind.HISTORY, Scope.SESSION, "`messages`")
+USER = cause(Kind.PER_USER, Scope.USER, "`profile`")
 DAY = cause(Kind.CLOCK, Scope.DAY, "`date.today()`")
 
 
@@ -93,6 +96,11 @@ class TestBehindChanging:
         guess = replace(CLOCK, confidence=Confidence.LOW)
         assert codes(layout(hole(guess, section=SYSTEM), mark(text(3000, section=SYSTEM)), **CLAUDE)) == []
 
+    def test_but_found_text_in_a_system_prompt_is_found_anew(self) -> None:
+        guess = cause(Kind.RETRIEVED, Scope.REQUEST, "`memories`", confidence=Confidence.LOW)
+        assert codes(layout(hole(guess, section=SYSTEM), mark(text(3000, section=SYSTEM)), **CLAUDE)) == [
+            "PL601"
+        ]
 
     def test_but_a_marked_question_at_the_end_is_one(self) -> None:
         guess = replace(QUESTION, confidence=Confidence.LOW)
@@ -184,9 +192,16 @@ class TestBelowMinimum:
 
     def test_a_hole_may_hold_anything(self) -> None:
         made = layout(
-            text(10, section=SYSTEM), hole(DAY, section=SYSTEM), mark(text(9, section=SYSTEM)), **CLAUDE
+            text(10, section=SYSTEM), hole(USER, section=SYSTEM), mark(text(9, section=SYSTEM)), **CLAUDE
         )
         assert codes(made) == []
+
+    def test_but_a_date_is_short(self) -> None:
+        date = cause(Kind.CLOCK, Scope.DAY, "`date.today()`", confidence=Confidence.HIGH)
+        made = layout(hole(date, section=SYSTEM), mark(text(100, section=SYSTEM)), hole(QUESTION), **CLAUDE)
+        [found] = run(made)
+        assert found.code == "PL603"
+        assert "at most 132 tokens" in found.message
 
     def test_text_from_another_file_may_be_longer_there(self) -> None:
         made = layout(mark(text(10, section=SYSTEM)), **CLAUDE)
@@ -375,3 +390,33 @@ class TestKeysAndLifetimes:
 )
 def test_each_observation_has_one_rule(what: str, code: str) -> None:
     assert codes(layout(observations=(Observation(what, place(4), "the detail"),))) == [code]
+
+
+SEGMENTS = st.builds(
+    lambda words, made, section, ttl, guards, message: replace(
+        hole(made, section=section, message=message, guards=guards)
+        if made or words is None
+        else text(words, section=section, message=message, guards=guards),
+        breakpoint=None if ttl is None else Breakpoint(place(700), "cache_control", ttl),
+    ),
+    st.none() | st.integers(0, 3000),
+    st.sampled_from([None, CLOCK, QUESTION, HISTORY, DAY]),
+    st.sampled_from([TOOLS, SYSTEM, MESSAGES]),
+    st.sampled_from([None, "", "5m", "1h", "2h"]),
+    st.sampled_from([(), (guard(),), (guard(HISTORY, "for", "m in messages"),)]),
+    st.integers(0, 3),
+)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(SEGMENTS, max_size=8),
+    st.sampled_from(["", "anthropic", "openai", "bedrock", "deepseek", "nobody"]),
+    st.sampled_from(["", "claude-opus-4-7", "gpt-6-sol", "amazon.nova-pro-v1:0", "own"]),
+)
+def test_any_layout_is_judged_without_a_fault(segments: list[Segment], provider: str, model: str) -> None:
+    made = layout(*segments, provider=provider, model=model, kind=LayoutKind.REQUEST)
+    for found in run(made):
+        assert found.message
+        assert found.fix is not None
+        assert found.cost is None or found.cost.tokens >= 0
