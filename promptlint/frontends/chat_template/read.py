@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from promptlint.frontends import jinja
@@ -17,7 +17,6 @@ from promptlint.frontends.mapped import MappedText
 from promptlint.layout import Confidence, Layout, LayoutKind, Observation, Section, Segment, Step
 from promptlint.source import Place, SourceFile
 
-_Placer = Callable[[int], Place]
 _examined = lru_cache(maxsize=64)(examine)
 
 _WHAT = {
@@ -49,7 +48,8 @@ def _layout(source: SourceFile, found: Found, context: Context) -> Layout:
     except JinjaError:
         pass  # the fragment says so
     else:
-        observations += tuple(_observations(parsed, found.text, examination))
+        where = _Where(parsed, found.text, embedded=source.path.endswith(".json"))
+        observations += tuple(_observations(where, examination))
     return Layout(
         name=f"{source.path}:{found.name}" if found.name else source.path,
         place=found.text.place(0, len(found.text.text)),
@@ -76,52 +76,72 @@ def _placed(segment: Segment) -> Segment:
     return segment
 
 
-def _observations(parsed: Parsed, text: MappedText, examination: Examination) -> Iterator[Observation]:
-    def place(offset: int) -> Place:
-        return text.place(*parsed.tag_span(offset))
+@dataclass(frozen=True, slots=True)
+class _Where:
+    """Offsets of a template as places of its file; an embedded template is one long line of that file."""
 
+    parsed: Parsed
+    text: MappedText
+    embedded: bool
+
+    def place(self, offset: int) -> Place:
+        return self.text.place(*self.parsed.tag_span(offset))
+
+    def step(self, offset: int, note: str) -> Step:
+        return Step(self.place(offset), note + self.line(offset))
+
+    def line(self, offset: int) -> str:
+        return (
+            f" (line {self.text.text.count(chr(10), 0, offset) + 1} of the template)" if self.embedded else ""
+        )
+
+    def same_tag(self, one: int, other: int) -> bool:
+        return self.parsed.tag_span(one) == self.parsed.tag_span(other)
+
+
+def _observations(where: _Where, examination: Examination) -> Iterator[Observation]:
     for call in examination.clocks:
         related: tuple[Step, ...] = ()
-        if call.printed is not None and parsed.tag_span(call.printed) != parsed.tag_span(call.offset):
-            related = (Step(place(call.printed), "printed here"),)
+        if call.printed is not None and not where.same_tag(call.printed, call.offset):
+            related = (where.step(call.printed, "printed here"),)
+        condition = " and no system message" if call.bare else ""
         yield Observation(
             "template-clock",
-            place(call.offset),
-            detail=f"{call.callee}() is printed when the caller passes no date{' and no system message' * call.bare}",
+            where.place(call.offset),
+            detail=f"{call.callee}() is printed when the caller passes no date{condition}{where.line(call.offset)}",
             related=related,
             confidence=Confidence.MEDIUM if call.printed is None or call.bare else Confidence.HIGH,
             data={"callee": call.callee},
         )
     late = examination.late_tools
     if late is not None:
-        moved = parsed.tag_span(late.offset) != parsed.tag_span(late.printed)
+        moved = not where.same_tag(late.offset, late.printed)
         yield Observation(
             "template-moves-tools",
-            place(late.offset),
-            detail="the tools are printed behind earlier turns, and move with every new one",
-            related=(Step(place(late.printed), "printed here"),) if moved else (),
+            where.place(late.offset),
+            detail="the tools are printed behind earlier turns, and move with every new one"
+            + where.line(late.offset),
+            related=(where.step(late.printed, "printed here"),) if moved else (),
             data={"conversation": late.conversation},
         )
     for rewrite in examination.rewrites:
         if rewrite.mechanism != "tools" or examination.late_tools is None:
-            yield _rewrite(rewrite, place)
+            yield _rewrite(rewrite, where)
 
 
-def _rewrite(rewrite: Rewrite, place: _Placer) -> Observation:
-    related = [Step(place(rewrite.before), f"printed with {rewrite.length} messages")]
+def _rewrite(rewrite: Rewrite, where: _Where) -> Observation:
+    related = [where.step(rewrite.before, f"printed with {rewrite.length} messages")]
     if rewrite.after != rewrite.before:
-        related.append(Step(place(rewrite.after), f"printed instead with {rewrite.longer} messages"))
-    what = (
-        "a system message sent later is put before earlier turns"
-        if rewrite.unusual
-        else _WHAT[rewrite.mechanism]
-    )
+        related.append(where.step(rewrite.after, f"printed instead with {rewrite.longer} messages"))
+    what = _WHAT[rewrite.mechanism]
+    if rewrite.unusual and rewrite.mechanism == "system":
+        what = "a system message sent later is put before earlier turns"
     who = f"{rewrite.role or 'tools'}, message {rewrite.turn + 1}" if rewrite.role else "the tools"
     return Observation(
         "template-rewrites",
-        place(rewrite.offset),
+        where.place(rewrite.offset),
         detail=f"{what} when the conversation grows from {rewrite.length} to "
-        f"{rewrite.longer} messages ({who}; tried: {rewrite.conversation})",
+        f"{rewrite.longer} messages ({who}; tried: {rewrite.conversation}){where.line(rewrite.offset)}",
         related=tuple(related),
         confidence=Confidence.MEDIUM if rewrite.unusual else Confidence.HIGH,
         data={

@@ -219,6 +219,7 @@ def test_template_in_a_tokenizer_configuration() -> None:
     (observation,) = layout.observations
     span = observation.place.span
     assert config[span.start : span.end] == "{{ strftime_now('%Y') }}"
+    assert observation.detail.endswith("(line 1 of the template)")
 
 
 def test_list_of_named_templates() -> None:
