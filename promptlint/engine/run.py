@@ -109,6 +109,7 @@ class _Run:
             raise NothingToCheckError(*self._nothing(len(results)))
         findings = [f for f in merge(results) if f.code in selection]
         findings = self._suppress(findings, results, selection)
+        findings = [self._with_edits(f) for f in findings]
         notes = [self._store.trouble] if self._store.trouble else []
         if self._request.baseline is not None:
             findings, gone = self._request.baseline.apply(findings, self._world.peek)
@@ -192,6 +193,14 @@ class _Run:
         if not self._config.per_file_ignores:
             return marked
         return [self._per_file(f) for f in marked]
+
+    def _with_edits(self, finding: Finding) -> Finding:
+        if finding.code not in ("PL201", "PL202"):
+            return finding
+        from promptlint.fixes.order import with_order
+
+        place = finding.primary if finding.code == "PL201" else finding.origin or finding.primary
+        return with_order(finding, self._world.peek(place.path))
 
     def _per_file(self, finding: Finding) -> Finding:
         file = self._world.file(finding.primary.path)

@@ -1,1 +1,1 @@
-"""Edits that mend a finding."""
+"""Edits: which findings code can mend, and putting the edits into files."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from promptlint.findings import Finding, Severity, Status
+from promptlint.findings import Edit, Finding, Fix, Severity, Status
 from promptlint.globs import PathRules
 from promptlint.layout import Confidence, Kind
 from promptlint.source import Place, SourceFile
@@ -55,12 +55,14 @@ def apply(
     for (path, item), codes in used.items():
         idle = [c for c in item.codes if c not in codes and in_force(c)]
         if idle or not (item.codes or codes):
-            result.append(_unused(path, item, idle))
+            result.append(_unused(path, item, idle, load(path)))
     return result
 
 
-def _unused(path: str, item: Suppression, idle: list[str]) -> Finding:
+def _unused(path: str, item: Suppression, idle: list[str], source: SourceFile | None) -> Finding:
     what = f"no finding of {', '.join(idle)} here" if idle else "no finding here"
+    kept = [code for code in item.codes if code not in idle]
+    advice = f"leave only {', '.join(kept)}" if kept else "remove the comment"
     return Finding(
         code=UNUSED_CODE,
         name=UNUSED_NAME,
@@ -69,4 +71,22 @@ def _unused(path: str, item: Suppression, idle: list[str]) -> Finding:
         primary=Place(path, item.span),
         severity=Severity.INFO,
         confidence=Confidence.HIGH,
+        fix=Fix(advice, _removal(source, item, kept) if source else (), safe=True),
     )
+
+
+def _removal(source: SourceFile, item: Suppression, kept: list[str]) -> tuple[Edit, ...]:
+    """Return the edit that takes out a comment, with its line if it has one to itself, or some of its codes."""
+    start, end = item.span.start, item.span.end
+    text = source.text
+    if kept:
+        opened, closed = text.index("[", start), text.index("]", start)
+        return (Edit(source.place(opened + 1, closed), ", ".join(kept)),)
+    first = text.rfind("\n", 0, start) + 1
+    behind = text.find("\n", end)
+    behind = len(text) if behind < 0 else behind
+    if not text[first:start].strip() and not text[end:behind].strip():
+        return (Edit(source.place(first, min(behind + 1, len(text))), ""),)
+    if not text[end:behind].strip():
+        start = first + len(text[first:start].rstrip())
+    return (Edit(source.place(start, end), ""),)

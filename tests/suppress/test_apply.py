@@ -2,7 +2,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from promptlint.findings import Finding, Status
+from promptlint.fixes.apply import plan
 from promptlint.source import SourceFile
 from promptlint.suppress import apply, ignored_codes, matches, parse
 
@@ -52,3 +55,20 @@ def test_per_file_ignores_are_globs() -> None:
     assert ignored_codes("old/a/b.md", ignores) == ("PL1", "PL2")
     assert ignored_codes("top.j2", ignores) == ("PL3",)
     assert ignored_codes("a/top.j2", ignores) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "mended"),
+    [
+        ("x = 1  # promptlint: ignore[PL105] why\ny\n", "x = 1\ny\n"),
+        ("a\n    # promptlint: ignore-next-line\nb\n", "a\nb\n"),
+        ("# promptlint: ignore-file", ""),
+        ("x  # promptlint: ignore[PL101, PL105] why\n", "x  # promptlint: ignore[PL101] why\n"),
+    ],
+)
+def test_unused_ones_can_be_removed(make_finding: Make, text: str, mended: str) -> None:
+    source = SourceFile("a.py", text)
+    findings = [make_finding(source, 0, 1)] if "PL101" in text else []
+    marked = apply(findings, {"a.py": parse(source)}, {"a.py": source}.get, lambda code: True)
+    unused = [f for f in marked if f.code == "PL902"]
+    assert plan(unused, {"a.py": source}.get).texts == {"a.py": mended}

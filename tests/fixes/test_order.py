@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from promptlint.findings import Finding, Fix
+from promptlint.fixes.apply import plan
+from promptlint.fixes.order import with_order
+from promptlint.source import SourceFile
+
+Make = Callable[..., Finding]
+
+
+def mended(make: Make, code: str, text: str, part: str) -> str | None:
+    source = SourceFile("a.py", text)
+    start = text.index(part)
+    finding = replace(make(source, start, start + len(part)), code=code, fix=Fix("sort it"))
+    made = plan([with_order(finding, source)], {"a.py": source}.get)
+    return made.texts.get("a.py")
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "part", "expected"),
+    [
+        ("PL201", 'x = ", ".join(tags)', '", ".join(tags)', 'x = ", ".join(sorted(tags))'),
+        (
+            "PL201",
+            "x = f\"é {', '.join(tags)}!\"",
+            "', '.join(tags)",
+            "x = f\"é {', '.join(sorted(tags))}!\"",
+        ),
+        (
+            "PL201",
+            'x = "é".join(t for t in s)',
+            '"é".join(t for t in s)',
+            'x = "é".join(sorted(t for t in s))',
+        ),
+        (
+            "PL201",
+            'x = "".join(\n    {a, b}\n)',
+            '"".join(\n    {a, b}\n)',
+            'x = "".join(\n    sorted({a, b})\n)',
+        ),
+        ("PL201", 'x = "".join(sorted(s))', '"".join(sorted(s))', None),
+        ("PL201", "x = str(tags)", "tags", None),
+        ("PL202", 'x = os.listdir("d")', 'os.listdir("d")', 'x = sorted(os.listdir("d"))'),
+        (
+            "PL202",
+            "for p in Path('d').iterdir():\n    pass\n",
+            "Path('d').iterdir()",
+            "for p in sorted(Path('d').iterdir()):\n    pass\n",
+        ),
+        ("PL202", "for e in os.scandir(d):\n    pass\n", "os.scandir(d)", None),
+        ("PL101", 'x = ", ".join(tags)', '", ".join(tags)', None),
+    ],
+)
+def test_edits(make_finding: Make, code: str, text: str, part: str, expected: str | None) -> None:
+    assert mended(make_finding, code, text, part) == expected
+
+
+def test_overlapping_fixes_wait_for_the_next_run(make_finding: Make) -> None:
+    source = SourceFile("a.py", 'x = ", ".join(tags)')
+    one = with_order(replace(make_finding(source, 4, 19), code="PL201", fix=Fix("sort")), source)
+    assert one.fix is not None
+    wider = replace(
+        one, fix=replace(one.fix, edits=(replace(one.fix.edits[0], place=source.place(4, 19), text="y"),))
+    )
+    made = plan([one, wider], {"a.py": source}.get)
+    assert made.applied == (one,)
+    assert made.left == (wider,)
+
+
+def test_a_fix_that_breaks_the_file_is_left(make_finding: Make) -> None:
+    source = SourceFile("a.py", "x = tags")
+    finding = with_order(replace(make_finding(source, 4, 8), code="PL201", fix=Fix("sort")), source)
+    assert finding.fix is not None
+    assert finding.fix.edits == ()
