@@ -52,8 +52,8 @@ def copies(columns: Columns, count: int) -> Columns:
 
 def curves(folder: Path) -> None:
     """Time the exact curve, the sampled one, and one direct simulation."""
-    mooncake = analyze([folder / "mooncake_synthetic_trace.jsonl"], Options()).columns
-    weka = analyze([folder / "weka_claude_code_60.jsonl.xz"], Options()).columns
+    mooncake = analyze([folder / "mooncake_synthetic_trace.jsonl"], [], Options()).columns
+    weka = analyze([folder / "weka_claude_code_60.jsonl.xz"], [], Options()).columns
     assert mooncake is not None
     assert weka is not None
     long = copies(mooncake, 40)
@@ -109,7 +109,7 @@ def text(folder: Path) -> None:
         for name, encode in (("splintr-rs", quick), ("tiktoken", plain)):
             spent = seconds(lambda encode=encode: pipeline(encode), 1)
             print(f"parse + tokenize + hash + curve with {name}: {size / spent:.1f} MB/s")
-        spent = seconds(lambda: analyze([path], Options()), 1)
+        spent = seconds(lambda: analyze([path], [], Options()), 1)
         print(
             f"the same and every request explained: {size / spent:.1f} MB/s, {len(made) / spent:,.0f} requests/s"
         )

@@ -165,7 +165,7 @@ _LIST, _NUMBERS = _List(), _Numbers()
 @click.option(
     "--min-lost-tokens",
     type=click.IntRange(1),
-    default=64,
+    default=32,
     show_default=True,
     metavar="N",
     help="Losses below this are no miss.",
@@ -216,7 +216,7 @@ def command(
         _write(data, [], format_, output_file, given["color"])
         return 0
     with _progress(enabled=not given["quiet"]) as advance:
-        analysis = analyze(_files(logs), options, advance)
+        analysis = analyze(*_files(logs), options, advance)
     if given["write_as"]:
         assert output_file is not None
         return _share(analysis, given["write_as"], given["salt"], output_file)
@@ -275,17 +275,18 @@ def _options(given: dict[str, Any], *, rows: bool) -> Options:
     )
 
 
-def _files(logs: tuple[str, ...]) -> list[Path]:
-    found: list[Path] = []
+def _files(logs: tuple[str, ...]) -> tuple[list[Path], list[Path]]:
+    """Return the files named one by one, and those found in folders."""
+    named, found = [], []
     for name in logs:
         path = Path(name)
         if path.is_dir():
             found += sorted(p for p in path.rglob("*") if p.is_file() and not p.name.startswith("."))
         else:
-            found.append(path)
-    if not found:
+            named.append(path)
+    if not named and not found:
         raise NothingToCheckError(f"{', '.join(logs)}: no files", "name a log, or a folder with logs")
-    return found
+    return named, found
 
 
 def _share(analysis: Analysis, form: str, salt: str, path: Path) -> int:

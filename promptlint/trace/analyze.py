@@ -52,8 +52,12 @@ class Analysis:
     rows: list[dict[str, Any]] = field(default_factory=list)  # one a request, if asked for
 
 
-def analyze(paths: Sequence[Path], options: Options, progress: Progress | None = None) -> Analysis:
+def analyze(
+    named: Sequence[Path], found: Sequence[Path], options: Options, progress: Progress | None = None
+) -> Analysis:
     """Read logs and explain what is in them. An interrupt ends the reading and keeps what is done.
+
+    A named file that is no log is an error; a file found in a folder is only counted as skipped.
 
     Raises:
         NothingToCheckError: no log could be read.
@@ -62,7 +66,7 @@ def analyze(paths: Sequence[Path], options: Options, progress: Progress | None =
     result = Analysis()
     logs: list[Log] = []
     tables: list[Columns] = []
-    for path in paths:
+    for path in (*named, *found):
         try:
             if is_parquet(path):
                 from promptlint.trace.arrow import read_columns
@@ -72,9 +76,13 @@ def analyze(paths: Sequence[Path], options: Options, progress: Progress | None =
                 continue
             logs.append(open_log(path, skipped=result.skipped))
         except InputError as error:
-            result.errors.append(error)
+            if path in found:
+                result.skipped.add(str(path), 0, str(error).removeprefix(f"{path}: "))
+            else:
+                result.errors.append(error)
     if not logs and not tables:
-        raise NothingToCheckError(str(result.errors[0]), result.errors[0].next_step)
+        why = result.errors[0] if result.errors else InputError("no log in the folder", "name a log file")
+        raise NothingToCheckError(str(why), why.next_step)
     result.formats |= {log.name: log.format for log in logs}
     total = sum(path.stat().st_size for path in (log.path for log in logs))
     run = _Run(options, result)

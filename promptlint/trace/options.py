@@ -32,7 +32,7 @@ class Options:
     engines: tuple[str, ...] = ()
     policies: tuple[str, ...] = ()
     replicas: tuple[int, ...] = ()
-    min_lost: int = 64
+    min_lost: int = 32
     max_findings: int = 10_000
     show_text: bool = False
     rows: bool = False

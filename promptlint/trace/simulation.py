@@ -32,6 +32,7 @@ def simulate(columns: Columns, options: Options, unit: str) -> dict[str, Any]:
         "input_tokens": columns.tokens,
         "block_references": columns.references,
         "unique_blocks": unique,
+        "first_use_ratio": unique / columns.references if columns.references else 0.0,
         "namespaces": len(columns.namespaces),
         "caches": options.caches,
         "sampled": options.sample,

@@ -374,7 +374,7 @@ FAULTS: list[tuple[str, Callable[[Log], None], str, list[int]]] = [
 
 
 def findings(rows: list[Any], write_log: Callable[..., Path], **options: Any) -> list[dict[str, Any]]:
-    return analyze([write_log(*rows)], Options(**options)).findings
+    return analyze([write_log(*rows)], [], Options(**options)).findings
 
 
 @pytest.mark.parametrize(

@@ -189,7 +189,7 @@ def test_an_interrupt_keeps_what_is_done(log: Path, monkeypatch: pytest.MonkeyPa
         return opened
 
     monkeypatch.setattr(module, "open_log", stopping)
-    result = analyze([log], Options(order="log"))
+    result = analyze([log], [], Options(order="log"))
     assert result.interrupted
     assert result.tally.requests == 2
     assert result.columns is not None

@@ -48,7 +48,7 @@ def test_committed_sample() -> None:
 
 
 def columns_of(path: Path, **options: Any) -> Columns:
-    columns = analyze([path], Options(**options)).columns
+    columns = analyze([path], [], Options(**options)).columns
     assert columns is not None
     return columns
 

@@ -382,7 +382,7 @@ def test_one_document_instead_of_lines(tmp_path: Path) -> None:
 
 def test_broken_lines_are_named_and_skipped(write_log: Write) -> None:
     path = write_log(CHAT, '{"model": "gpt', CHAT, "[1, 2]", {"other": 1})
-    result = analyze([path], Options())
+    result = analyze([path], [], Options())
     assert result.tally.requests == 2
     assert [line for _, line, _ in result.skipped.examples] == [2, 4, 5]
 
@@ -400,7 +400,7 @@ def test_order_and_duplicates(write_log: Write) -> None:
     def row(second: int, identity: str) -> dict[str, Any]:
         return {"ts": f"2026-10-12T10:00:{second:02d}Z", "request": CHAT, "response": {"id": identity}}
 
-    result = analyze([write_log(row(9, "b"), row(1, "a"), row(9, "b"))], Options(rows=True))
+    result = analyze([write_log(row(9, "b"), row(1, "a"), row(9, "b"))], [], Options(rows=True))
     assert [line["id"] for line in result.rows] == ["a", "b"]
     assert result.intake.duplicates == 1
 

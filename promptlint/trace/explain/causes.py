@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import pairwise
@@ -15,6 +14,7 @@ from promptlint.trace.explain.history import Entry, History
 from promptlint.trace.explain.ledger import Ledger, Obstacle, Reading
 from promptlint.trace.model import Request
 
+_IDLE = 3600.0  # seconds without use after which nobody promises anything
 _BULK = 0.4  # a cut of this share of the conversation is a planned compaction
 
 
@@ -71,7 +71,7 @@ class Explainer:
     """
 
     profile: Profile | None
-    min_lost: int = 64
+    min_lost: int = 32
     _histories: dict[tuple[str, str, str], History] = field(default_factory=dict)
     _ledgers: dict[tuple[str, str, str], Ledger] = field(default_factory=dict)
 
@@ -302,7 +302,25 @@ class Explainer:
             if was != now and (was or now):
                 said = "another cache key" if name == "routing" else "another replica"
                 return replace(result, reason=Reason.ROUTED, kind=Kind.ROUTING, detail=f"{said} than before")
+        changed = sorted({name for name, _ in earlier.parameters.items() ^ request.parameters.items()})
+        if changed:
+            said = f"{', '.join(changed)} differs from the request before"
+            return replace(
+                result,
+                reason=Reason.PARAMETER,
+                kind=Kind.PARAMETER_CHANGE,
+                confidence=Confidence.MEDIUM,
+                detail=said,
+            )
         promised = self.profile is not None and self.profile.ttl_kind is TtlKind.CONTRACT
+        if self.profile and not promised and request.time is not None and earlier.time is not None:
+            idle = request.time - earlier.time
+            least = min(self.profile.ttl_seconds.values(), default=_IDLE)
+            if idle > least:
+                said = f"{idle:.0f} s without use; entries may be gone after {least:.0f} s"
+                return replace(
+                    result, reason=Reason.EXPIRED, kind=Kind.TTL, confidence=Confidence.MEDIUM, detail=said
+                )
         confidence = Confidence.MEDIUM if promised else Confidence.LOW
         said = "the same prefix was sent in time and not found"
         if result.read:
@@ -326,11 +344,3 @@ def _is_bulk(changed: Difference, before: Entry, entry: Entry) -> bool:
         return False
     return entry.borders[-1] < (1 - _BULK) * before.borders[-1]
 
-
-def explain_all(
-    requests: Iterator[Request], profile: Profile | None, min_lost: int = 64
-) -> Iterator[Outcome]:
-    """Yield the outcome of each request, in order."""
-    explainer = Explainer(profile, min_lost)
-    for request in requests:
-        yield explainer.explain(request)

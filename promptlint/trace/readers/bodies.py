@@ -32,6 +32,27 @@ _PARAMETERS = (
     "prompt_cache_retention",
     "prompt_cache_options",
 )
+# Fields of a body that are content, or that no cache is known to look at.
+_NO_PARAMETERS = {
+    *(
+        "model",
+        "modelId",
+        "messages",
+        "system",
+        "tools",
+        "functions",
+        "input",
+        "instructions",
+        "prompt",
+        "contents",
+    ),
+    *("systemInstruction", "system_instruction", "cache_control", "toolConfig", "text", "user", "metadata"),
+    *("prompt_cache_key", "safety_identifier", "cache_salt", "extra_key", "previous_response_id", "store"),
+    *("stream", "stream_options", "n", "stop", "stop_sequences", "max_tokens", "max_completion_tokens"),
+    *("max_output_tokens", "temperature", "top_p", "top_k", "seed", "presence_penalty", "frequency_penalty"),
+    *("logprobs", "top_logprobs", "logit_bias", "inferenceConfig", "generationConfig", "diagnostics"),
+    *("anthropic_version", "url", "method", "custom_id", "timestamp", "ts", "response", "usage", "id"),
+}
 _SYSTEM_ROLES = {"system", "developer"}
 
 
@@ -122,6 +143,10 @@ def parameters_of(body: Mapping[str, Any]) -> dict[str, str]:
         value = dig(body, path)
         if value is not None:
             found[path] = value if isinstance(value, str) else dumped(value)
+    schema = first_schema(body)
+    for key, value in body.items():
+        if key not in _NO_PARAMETERS and key not in found and value is not None and value is not schema:
+            found[key] = value if isinstance(value, str) else dumped(value)
     return found
 
 

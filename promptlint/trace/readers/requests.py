@@ -45,7 +45,7 @@ _SESSIONS = (
 )
 _TENANTS = ("organization", "organisation", "workspace", "org", "tenant", "team_id", "api_key", "account")
 _REPLICAS = ("replica", "host", "api_base", "server", "endpoint_id", "node", "worker", "backend", "upstream")
-_ROUTING = ("prompt_cache_key", "metadata.prompt_cache_key", "x-session-affinity", "x-grok-conv-id")
+_ROUTING = ("prompt_cache_key", "metadata.prompt_cache_key", "x-session-affinity", "x-grok-conv-id", "user")
 _WRAPPERS = ("request", "body", "params", "payload", "kwargs", "proxy_server_request", "instructions")
 _PROMPTS = ("prompt", "input", "text", "query")
 
