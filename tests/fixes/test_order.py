@@ -44,6 +44,7 @@ def mended(make: Make, code: str, text: str, part: str) -> str | None:
             'x = "".join(\n    sorted({a, b})\n)',
         ),
         ("PL201", 'x = "".join(sorted(s))', '"".join(sorted(s))', None),
+        ("PL201", "x = f'{\", \".join(tags)}'", '{", ".join(tags)}', "x = f'{\", \".join(sorted(tags))}'"),
         ("PL201", "x = str(tags)", "tags", None),
         ("PL202", 'x = os.listdir("d")', 'os.listdir("d")', 'x = sorted(os.listdir("d"))'),
         (
