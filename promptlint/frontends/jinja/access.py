@@ -10,6 +10,7 @@ from jinja2 import nodes
 from promptlint.frontends.jinja import fold
 from promptlint.frontends.jinja.filters import reshaped
 from promptlint.frontends.jinja.fold import NotFoldedError
+from promptlint.frontends.jinja.formats import formatted
 from promptlint.frontends.jinja.scope import Scope, keywords, written
 from promptlint.frontends.jinja.values import (
     MISSING,
@@ -205,6 +206,11 @@ def call(
         method = node.node.attr
         if isinstance(base, Fields) and not base.cell and isinstance(base.values.get(method), Macro):
             callee: Value = base.values[method]
+        elif method == "format" and isinstance(base, Known) and isinstance(base.value, str):
+            named = {str(pair.key): (options[str(pair.key)], pair.value) for pair in node.kwargs}
+            pairs = list(zip(args, node.args, strict=True))
+            text = formatted(base.value, "{", node.node.node, pairs, named, scope)
+            return text if text is not None else _method(base, method, everything, expression)
         elif method in _READERS:
             return lift(base, lambda value: _method(value, method, everything, expression))
         else:

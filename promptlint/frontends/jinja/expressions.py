@@ -10,6 +10,7 @@ from promptlint.frontends.jinja import fold
 from promptlint.frontends.jinja.access import attribute, called, item
 from promptlint.frontends.jinja.filters import filtered_expression, with_default
 from promptlint.frontends.jinja.fold import NotFoldedError
+from promptlint.frontends.jinja.formats import formatted
 from promptlint.frontends.jinja.scope import Scope, pieces, written
 from promptlint.frontends.jinja.values import (
     MISSING,
@@ -106,6 +107,17 @@ def _add(node: nodes.Add, scope: Scope) -> Value:
                 return composite(tuple(values), written(node, scope))
         return total
     return _joined_operands(node, operands, scope)
+
+
+def _modulo(node: nodes.Mod, scope: Scope) -> Value:
+    left = scope.evaluate(node.left)
+    if isinstance(left, Known) and isinstance(left.value, str):
+        given = node.right.items if isinstance(node.right, nodes.Tuple) else [node.right]
+        values = [(scope.evaluate(value), value) for value in given]
+        text = formatted(left.value, "%", node.left, values, {}, scope)
+        if text is not None:
+            return text
+    return _binary(node, scope)
 
 
 def _binary(node: nodes.BinExpr, scope: Scope) -> Value:
@@ -222,7 +234,7 @@ _HANDLERS: Mapping[type[nodes.Node], Callable[..., Value]] = {
     nodes.Mul: _binary,
     nodes.Div: _binary,
     nodes.FloorDiv: _binary,
-    nodes.Mod: _binary,
+    nodes.Mod: _modulo,
     nodes.And: _logic,
     nodes.Or: _logic,
     nodes.Not: _not,

@@ -10,6 +10,7 @@ from jinja2 import nodes
 
 from promptlint.frontends.jinja import fold
 from promptlint.frontends.jinja.fold import NotFoldedError
+from promptlint.frontends.jinja.formats import formatted
 from promptlint.frontends.jinja.scope import Scope, keywords, pieces, written
 from promptlint.frontends.jinja.values import (
     MISSING,
@@ -61,6 +62,11 @@ def filtered(value: Value, node: nodes.Filter, scope: Scope) -> Value:
         return Symbol(
             OriginKind.CALL, node.name, expression, (node.name, *names_of(*everything)), exact=False
         )
+    if node.name == "format" and isinstance(value, Known) and isinstance(value.value, str) and node.node:
+        pairs = list(zip(args, node.args, strict=True))
+        text = None if options else formatted(value.value, "%", node.node, pairs, {}, scope)
+        if text is not None:
+            return text
     if all(isinstance(item, Known) for item in everything):
         try:
             given = tuple(item.value for item in args if isinstance(item, Known))

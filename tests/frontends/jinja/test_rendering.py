@@ -52,6 +52,8 @@ _shown = st.sampled_from(
         "s1 | default('unused')",
         "'Up' | upper",
         "people[1].name",
+        "'%s!' % s1",
+        "'{}:{who}'.format(s2, who=s1)",
         "' in ' | trim",
     ]
 )

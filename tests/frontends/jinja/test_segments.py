@@ -311,6 +311,23 @@ def test_filters_change_the_fixed_parts_of_captured_text() -> None:
     assert shown(fragment(text)) == "HI <name>,\nBYE|Hi <name>,\n    bye|<name>"
 
 
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("'%s is %s, 100%%' % (name, 3)", "<name> is 3, 100%"),
+        ("'Hi %s' % name", "Hi <name>"),
+        ("'%s-%s' | format(a, b.c)", "<a>-<b.c>"),
+        ("'{} {{x}} {who}'.format(a, who=b)", "<a> {x} <b>"),
+        ("'{1}{0}'.format(a, b)", "<b><a>"),
+        ("'%05d' % n", "<n>"),
+        ("'%s %s' % (a,)", "<a>"),
+        ("'{:>9}'.format(n)", "<n>"),
+    ],
+)
+def test_formats_of_constant_patterns(expression: str, expected: str) -> None:
+    assert shown(fragment(f"{{{{ {expression} }}}}")) == expected
+
+
 def test_ranges() -> None:
     assert shown(fragment("{% for i in range(3) %}{{ i }}{% endfor %}")) == "012"
     found = fragment("{% for i in range(count) %}{{ i }}{% endfor %}")
