@@ -15,6 +15,7 @@ from promptlint.trace.explain.ledger import Ledger, Obstacle, Reading
 from promptlint.trace.model import Request
 
 _IDLE = 3600.0  # seconds without use after which nobody promises anything
+_LAST_TURN = 128  # tokens up to which a change of the latest message is no fault
 _BULK = 0.4  # a cut of this share of the conversation is a planned compaction
 
 
@@ -176,9 +177,16 @@ class Explainer:
         section = before.request.parts[spot.part].section
         if entry.first_of_talk and entry.request.session and section is Section.MESSAGES:
             return None  # a conversation of its own begins as it likes
+        if ledger and ledger.by_marks and max(ledger.marks(entry.request), default=spot.part) < spot.part:
+            return None  # no mark behind the change: nothing there was meant to be cached
         changed = difference(before, entry, spot)
         reusable = min(agreed + changed.behind, float(before.request.input_tokens))
+        if before.talk == entry.talk and section is Section.MESSAGES and not _in_last_turn(before, spot):
+            # Appended to, the conversation would have been read as far as it had been sent.
+            reusable = max(reusable, min(before.request.input_tokens, entry.request.input_tokens))
         lost = reusable - kept
+        if _in_last_turn(before, spot) and lost < _LAST_TURN:
+            return None  # what belongs to one turn only, such as the time, may go with it
         if not self._enough(lost, reusable, profile):
             return None
         share = changed.behind / max(1.0, reusable)
@@ -338,9 +346,15 @@ _OBSTACLES: dict[Obstacle, tuple[Reason, Kind]] = {
 }
 
 
+def _in_last_turn(before: Entry, spot: Spot) -> bool:
+    """Tell whether a request differs in the last message of the earlier one."""
+    parts = before.request.parts
+    last, part = parts[-1], parts[spot.part]
+    return part.section is Section.MESSAGES and part.index == last.index and bool(part.role) and spot.part > 0
+
+
 def _is_bulk(changed: Difference, before: Entry, entry: Entry) -> bool:
     """Tell whether a large share of the conversation went at once: a compaction, paid for once."""
     if changed.shape is Shape.EDITED:
         return False
     return entry.borders[-1] < (1 - _BULK) * before.borders[-1]
-
