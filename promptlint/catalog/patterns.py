@@ -16,7 +16,9 @@ from fnmatch import fnmatchcase
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
-_SEGMENT = re.compile(r"[$\w]+(?:\(\)|\[\w+\])?")  # a call or a key within a path: Repo().head, environ[HOME]
+# A call or a key within a path is written out: Repo().head, environ[HOME]
+_SEGMENT = r"[$\w]+(?:\(\)|\[\w+\])?"
+_PATTERN = re.compile(rf"(?:(?P<any>\*\.)|(?P<root>[\w*?.]+)\.\*\*\.)?(?P<tail>{_SEGMENT}(?:\.{_SEGMENT})*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +56,12 @@ def take_apart(pattern: str, value: T) -> Dotted[T]:
     Raises:
         ValueError: the pattern is of none of the three forms.
     """
-    root: tuple[str, ...] | None = None
-    rest = pattern
-    if pattern.startswith("*."):
-        root, rest = (), pattern[2:]
-    elif ".**." in pattern:
-        head, _, rest = pattern.partition(".**.")
-        root = tuple(head.split("."))
-    tail = tuple(rest.split("."))
-    if not all(_SEGMENT.fullmatch(part) for part in tail):
+    match = _PATTERN.fullmatch(pattern)
+    if match is None:
         raise ValueError(f"{pattern!r} is not a dotted path, `*.tail` or `root.**.tail`")
-    return Dotted(pattern, tail, root, value)
+    anything, head, tail = match.groups()
+    root = () if anything else tuple(head.split(".")) if head else None
+    return Dotted(pattern, tuple(tail.split(".")), root, value)
 
 
 @dataclass(slots=True)
@@ -78,9 +75,11 @@ class DottedIndex(Generic[T]):
         """Add one pattern; `ValueError` if it cannot be read."""
         entry = take_apart(pattern, value)
         entries = self.by_last.setdefault(entry.tail[-1], [])
-        entries[:] = [old for old in entries if old.pattern != pattern]
+        if entries:
+            entries[:] = [old for old in entries if old.pattern != pattern]
         entries.append(entry)
-        entries.sort(key=lambda e: e.weight, reverse=True)
+        if len(entries) > 1:
+            entries.sort(key=lambda e: e.weight, reverse=True)
         self._found.clear()
 
     def find(self, path: str) -> T | None:
