@@ -10,7 +10,8 @@ from jinja2 import nodes
 from promptlint.frontends.chat_template.conversations import Conversation
 from promptlint.frontends.chat_template.growth import values
 from promptlint.frontends.chat_template.instrument import CLOCK
-from promptlint.frontends.chat_template.sandbox import Event, RefusedError, Renderer, RenderError
+from promptlint.frontends.chat_template.render import Renderer
+from promptlint.frontends.chat_template.sandbox import Event, RefusedError, RenderError
 
 #: Names that a template may be given for the time; `transformers` itself only gives `CLOCK`.
 _CLOCKS = frozenset(

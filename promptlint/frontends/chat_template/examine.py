@@ -16,7 +16,8 @@ from promptlint.frontends.chat_template.conversations import (
 )
 from promptlint.frontends.chat_template.growth import Rewrite, rewrites, values
 from promptlint.frontends.chat_template.meter import Meter, TooExpensiveError
-from promptlint.frontends.chat_template.sandbox import Event, RefusedError, Renderer, RenderError
+from promptlint.frontends.chat_template.render import Renderer
+from promptlint.frontends.chat_template.sandbox import Event, RefusedError, RenderError
 from promptlint.frontends.jinja.lexer import JinjaError
 from promptlint.frontends.jinja.parse import parse_anew
 

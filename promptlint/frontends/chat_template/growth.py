@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from promptlint.frontends.chat_template.conversations import Conversation, Marker, words
-from promptlint.frontends.chat_template.sandbox import Event, RefusedError, Renderer, RenderError
+from promptlint.frontends.chat_template.render import Renderer
+from promptlint.frontends.chat_template.sandbox import Event, RefusedError, RenderError
 
 _THOUGHT_TAGS = ("<think", "</think", "[think", "thought", "reason", "analysis")
 

@@ -13,6 +13,7 @@ from promptlint.frontends.jinja import expressions, linking, loops
 from promptlint.frontends.jinja.access import call
 from promptlint.frontends.jinja.bindings import Variables, merge_branches
 from promptlint.frontends.jinja.filters import filtered
+from promptlint.frontends.jinja.linking import MAX_DEPTH
 from promptlint.frontends.jinja.loops import part, target_name, unpacked
 from promptlint.frontends.jinja.parse import Parsed
 from promptlint.frontends.jinja.scope import keywords, pieces, written
@@ -39,8 +40,6 @@ _HISTORY = re.compile(
 )
 MAX_SEGMENTS = 20_000
 MAX_STEPS = 200_000
-MAX_DEPTH = 24
-MAX_UNROLL = 32
 
 
 class TooLargeError(Exception):

@@ -17,7 +17,8 @@ from promptlint.frontends.chat_template.conversations import NAMES, STYLES, conv
 from promptlint.frontends.chat_template.examine import TOKENS
 from promptlint.frontends.chat_template.growth import values
 from promptlint.frontends.chat_template.meter import Meter
-from promptlint.frontends.chat_template.sandbox import RefusedError, Renderer, RenderError
+from promptlint.frontends.chat_template.render import Renderer
+from promptlint.frontends.chat_template.sandbox import RefusedError, RenderError
 from promptlint.frontends.jinja.parse import parse_anew
 
 OWN = {
