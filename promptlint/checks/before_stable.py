@@ -5,8 +5,8 @@ What a rule adds is which causes are its own (`BeforeStable.owns`) and how it na
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from promptlint.checks.base import (
     DATA,
@@ -44,6 +44,7 @@ class BeforeStable:
     sections: frozenset[Section] = frozenset({Section.SYSTEM, Section.MESSAGES})
     reported: Kind | None = None  # the kind to report, where it is not the cause's own
     default: bool = True
+    fixes: Mapping[Scope, str] = field(default_factory=dict)  # a better fix for some scopes
 
     def owns(self, cause: Cause, section: Section) -> bool:
         """Tell whether a cause in a section is this rule's to report."""
@@ -101,7 +102,7 @@ class BeforeStable:
             cause.place if cause.place != place else None,
             cause.chain,
             cost,
-            Fix(self.fix),
+            Fix(self.fixes.get(cause.scope, self.fix)),
             thresholds.status(kind, cause.confidence, None if history else cost, measure.profile),
             prompt=layout.name,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from promptlint.checks.before_stable import BeforeStable
-from promptlint.layout import Kind
+from promptlint.layout import Kind, Scope
 
 CLOCK = BeforeStable(
     "PL101",
@@ -11,6 +11,10 @@ CLOCK = BeforeStable(
     frozenset({Kind.CLOCK}),
     "the time from {what}",
     "move the time behind the stable text, into the last user message, or print only the date",
+    fixes={
+        Scope.DAY: "move the date behind the stable text, or into the last user message",
+        Scope.PROCESS: "the time is read once, when the module is imported: leave it out, or move it to the end",
+    },
 )
 IDENTIFIER = BeforeStable(
     "PL102",

@@ -173,6 +173,17 @@ def test_confidence_is_the_weaker_of_cause_and_prompt() -> None:
     assert found.confidence is Confidence.LOW
 
 
+def test_the_fix_fits_the_scope() -> None:
+    fixes = {
+        scope: found.fix.message
+        for scope in (Scope.REQUEST, Scope.DAY)
+        for found in run(layout(hole(cause(Kind.CLOCK, scope)), text(60)))
+        if found.fix
+    }
+    assert "print only the date" in fixes[Scope.REQUEST]
+    assert "print only the date" not in fixes[Scope.DAY]
+
+
 def test_the_origin_and_the_way_are_shown() -> None:
     made = cause(Kind.CLOCK, R)
     step = Step(place(7, path="clock.py"), "returned here")
