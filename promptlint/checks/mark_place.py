@@ -120,7 +120,10 @@ def _must_be_data(layout: Layout, segment: Segment, index: int) -> bool:
     """
     last = layout.segments[-1]
     if segment.section is Section.SYSTEM:
-        return segment.cause is not None and segment.cause.kind in DATA and layout.kind is LayoutKind.REQUEST
+        # Texts gathered in a loop are sorted out of the messages, not looked up for this request.
+        looped = any(guard.kind in ("for", "while") for guard in segment.guards)
+        data = segment.cause is not None and segment.cause.kind in DATA
+        return data and not looped and layout.kind is LayoutKind.REQUEST
     at_end = segment is last is layout.segments[index]
     return at_end and last.section is Section.MESSAGES and last.role == "user"
 

@@ -102,6 +102,12 @@ class TestBehindChanging:
             "PL601"
         ]
 
+    def test_but_not_what_a_loop_gathers(self) -> None:
+        guess = cause(Kind.REQUEST_INPUT, Scope.REQUEST, "`message.content`", confidence=Confidence.LOW)
+        loop = guard(None, "for", "message in messages")
+        made = layout(hole(guess, section=SYSTEM, guards=(loop,)), mark(text(3000, section=SYSTEM)), **CLAUDE)
+        assert codes(made) == []
+
     def test_but_a_marked_question_at_the_end_is_one(self) -> None:
         guess = replace(QUESTION, confidence=Confidence.LOW)
         rules = text(3000, section=SYSTEM)
