@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from promptlint.checks.base import HOW_OFTEN, Measure, Thresholds, costliest, weaker
+from promptlint.checks.base import DATA, HOW_OFTEN, Measure, Thresholds, costliest, weaker
 from promptlint.checks.observed import Observed
 from promptlint.findings import Finding, Fix, Severity
 from promptlint.layout import Confidence, Kind, Layout, Parameter, Scope
@@ -36,6 +36,9 @@ _SEEN_FLIPPING = Observed(
     Kind.PARAMETER_CHANGE,
     "a parameter that decides what a cache may share differs between the calls of one conversation",
     "keep one setting for the whole conversation",
+)
+_OF_A_TURN = frozenset(
+    {"thinking", "reasoning", "reasoning_effort", "effort", "enable_thinking", "tool_choice", "output_config"}
 )
 
 
@@ -81,11 +84,17 @@ class ParameterFlips:
 
 
 def _changes(layout: Layout, parameter: Parameter) -> bool:
-    """Tell whether a parameter changes from one request of a conversation to the next."""
-    if layout.repeated and len(parameter.choices) > 1:
+    """Tell whether a parameter changes from one request of a conversation to the next.
+
+    Several values on several paths of the program are a model or schema that was configured, but a
+    setting of the turn that is switched. What a user chooses holds for the conversation.
+    """
+    if layout.repeated and len(parameter.choices) > 1 and parameter.name in _OF_A_TURN:
         return True
     cause = parameter.cause
-    return cause is not None and cause.confidence is Confidence.HIGH and parameter.scope is Scope.REQUEST
+    if cause is None or cause.kind in DATA or cause.kind is Kind.PER_USER:
+        return False
+    return cause.confidence is Confidence.HIGH and parameter.scope is Scope.REQUEST
 
 
 CHECKS = (REPLICA, ParameterFlips(), PARSE)

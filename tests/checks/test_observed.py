@@ -66,5 +66,9 @@ def test_parameters_that_change() -> None:
     drawn = Parameter("model", place(5), scope=Scope.REQUEST, cause=cause(Kind.RANDOM, Scope.REQUEST))
     [found] = run(layout(parameters=(drawn,)))
     assert "`model`" in found.message
+    chosen = Parameter("model", place(5), scope=Scope.REQUEST, cause=cause(Kind.REQUEST_INPUT, Scope.REQUEST))
+    assert not run(layout(parameters=(chosen,)))
+    configured = Parameter("model", place(5), choices=("a", "b"))
+    assert not run(layout(parameters=(configured,), repeated=True))
     steady = Parameter("model", place(5), "gpt", Scope.RELEASE)
     assert not run(layout(parameters=(steady,), repeated=True))
