@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from promptlint.catalog.profile import Granularity, Profile
 from promptlint.errors import InputError, NothingToCheckError
-from promptlint.trace.explain.causes import Explainer, Outcome
+from promptlint.trace.explain.causes import Explainer
 from promptlint.trace.explain.findings import finding_of
 from promptlint.trace.explain.group import Group, Groups
+from promptlint.trace.explain.outcome import Outcome
 from promptlint.trace.explain.price import price_of
 from promptlint.trace.intake import Intake
 from promptlint.trace.model import Hashed, Request

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from promptlint.trace.explain.causes import Outcome, Reason
+from promptlint.trace.explain.outcome import Outcome, Reason
 
 
 @dataclass(slots=True)

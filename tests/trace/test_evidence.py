@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from promptlint.trace.analyze import analyze
-from promptlint.trace.explain.evidence import redacted
+from promptlint.trace.explain.redact import redacted
 from promptlint.trace.options import Options
 from tests.trace.provider import Provider, chat, claude, manual
 

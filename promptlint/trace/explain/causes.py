@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from itertools import pairwise
 
 from promptlint.catalog.profile import Profile, TtlKind
@@ -12,56 +11,12 @@ from promptlint.trace.explain.diff import Difference, Shape, Spot, agreed_tokens
 from promptlint.trace.explain.evidence import kind_of
 from promptlint.trace.explain.history import Entry, History
 from promptlint.trace.explain.ledger import Ledger, Obstacle, Reading
+from promptlint.trace.explain.outcome import Outcome, Reason
 from promptlint.trace.model import Request
 
 _IDLE = 3600.0  # seconds without use after which nobody promises anything
 _LAST_TURN = 128  # tokens up to which a change of the latest message is no fault
 _BULK = 0.4  # a cut of this share of the conversation is a planned compaction
-
-
-class Reason(StrEnum):
-    """Why a request read less than it could have."""
-
-    FIRST = "first request"
-    CHANGED = "prefix changed"
-    EXPIRED = "expired"
-    BELOW_MINIMUM = "under the minimum"
-    LOOKBACK = "look-back"
-    MARKS = "marks"
-    PARAMETER = "parameter changed"
-    ROUTED = "routed elsewhere or evicted"
-    NOT_YET_READABLE = "written but not yet readable"
-    COMPACTED = "history compacted"
-    READ = "read"
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of one request.
-
-    ``read`` tokens came from the cache (``counted`` says whether the log says so or the rules),
-    ``reusable`` could have, ``lost`` is the difference where somebody can mend it.
-    """
-
-    request: Request
-    reason: Reason
-    read: int
-    reusable: int
-    lost: int = 0
-    counted: bool = True
-    kind: Kind | None = None
-    confidence: Confidence = Confidence.HIGH
-    detail: str = ""
-    against: Request | None = None
-    difference: Difference | None = None
-    profile: str = ""
-    predicted: int | None = None  # tokens that the rules say should be read
-    sizes: tuple[int, ...] = ()  # tokens of the request's parts
-
-    @property
-    def is_fault(self) -> bool:
-        """Tell whether something should be mended."""
-        return self.kind is not None and self.lost > 0
 
 
 @dataclass(slots=True)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import cache
 
 from promptlint.layout import Kind
-from promptlint.trace.explain.causes import Outcome, Reason
 from promptlint.trace.explain.diff import Shape
+from promptlint.trace.explain.outcome import Outcome, Reason
 
 # Where a kind has several rules, what decides between them. Without a row: the first rule of the kind.
 _BY_REASON: Mapping[Reason, str] = {

@@ -6,9 +6,9 @@ from typing import Any
 
 from promptlint.findings import Severity
 from promptlint.layout import Kind, Scope
-from promptlint.trace.explain.causes import Outcome, Reason
 from promptlint.trace.explain.codes import code_of
-from promptlint.trace.explain.evidence import excerpt, redacted
+from promptlint.trace.explain.outcome import Outcome, Reason
+from promptlint.trace.explain.redact import excerpt, redacted
 
 _FIXES: dict[Kind, str] = {
     Kind.TTL: "choose a longer lifetime for the stable part, or send a keep-alive before it ends",

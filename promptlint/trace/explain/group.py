@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from promptlint.layout import Kind
-from promptlint.trace.explain.causes import Outcome, Reason
+from promptlint.trace.explain.outcome import Outcome, Reason
 
 Key = tuple[str, ...]
 

@@ -106,11 +106,12 @@ class Ledger:
         if gap is not None and written.lifetime is not None and gap > written.lifetime:
             said = f"{gap:.0f} s since the last touch, the lifetime is {written.lifetime:.0f} s"
             return Reading(0, tokens, Obstacle.EXPIRED, said, gap, written.lifetime)
-        if (
-            entry.request.time is not None
-            and written.readable is not None
-            and entry.request.time < written.readable
-        ):
+        if gap is not None and written.readable is not None and self.profile.hosted:
+            wait = written.readable - (written.touched or 0.0)
+            unread = 0 <= gap < wait
+        else:
+            unread = False  # an engine finds blocks from the moment they have room
+        if unread:
             said = "sent before the answer to the writing request had begun"
             return Reading(0, tokens, Obstacle.NOT_YET_READABLE, said, gap)
         changed = [name for name, _ in set(written.parameters) ^ set(self._keys(entry.request))]

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from promptlint.catalog.prices import price_for
 from promptlint.catalog.profile import Profile
-from promptlint.trace.explain.causes import Outcome
+from promptlint.trace.explain.outcome import Outcome
 
 
 def price_of(outcome: Outcome, profile: Profile | None) -> float | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from promptlint.errors import InputError
 from promptlint.trace.model import Hashed, Request
-from promptlint.trace.readers import exports, hashed, requests, transcripts, vllm
+from promptlint.trace.readers import har, hashed, langfuse, langsmith, otel, requests, transcripts, vllm
 from promptlint.trace.readers.stream import Record, Skipped, records
 
 Entry = Request | Hashed
@@ -38,10 +38,10 @@ FORMATS = (
     Format("weka", _objects(hashed.is_weka), hashed.read_weka),
     Format("claude-code", _objects(transcripts.is_claude_code), transcripts.read_claude_code),
     Format("codex", _objects(transcripts.is_codex), transcripts.read_codex),
-    Format("har", _objects(exports.is_har), exports.read_har),
-    Format("otel", _objects(exports.is_otel), exports.read_otel),
-    Format("langsmith", _objects(exports.is_langsmith), exports.read_langsmith),
-    Format("langfuse", _objects(exports.is_langfuse), exports.read_langfuse),
+    Format("har", _objects(har.is_har), har.read_har),
+    Format("otel", _objects(otel.is_otel), otel.read_otel),
+    Format("langsmith", _objects(langsmith.is_langsmith), langsmith.read_langsmith),
+    Format("langfuse", _objects(langfuse.is_langfuse), langfuse.read_langfuse),
     Format("requests", _objects(requests.is_request), requests.read_requests),
     Format("vllm", vllm.is_vllm, vllm.read_vllm),
 )

@@ -7,9 +7,9 @@ from typing import Any
 
 import promptlint
 from promptlint.trace.analyze import Analysis
-from promptlint.trace.explain.evidence import excerpt, redacted
 from promptlint.trace.explain.findings import message_of
 from promptlint.trace.explain.group import Group
+from promptlint.trace.explain.redact import excerpt, redacted
 from promptlint.trace.options import Options
 
 

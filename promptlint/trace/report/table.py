@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from promptlint.errors import InputError, UsageError
-from promptlint.trace.explain.causes import Outcome
+from promptlint.trace.explain.outcome import Outcome
 
 SCHEMA = {
     "file": "string",
