@@ -45,7 +45,7 @@ _NEUTRAL = re.compile(
 _JUNCTION = re.compile(r"\b(?:and|or)\b|&&|\|\|")
 _VALUE = r"[\w.$]+(?:\[[\w'\"]+\][\w.]*)*"
 _BARE = re.compile(rf"[\s(]*(?:{_VALUE})?(?:\(\s*(?:{_VALUE})?\s*\))?[\s)]*")
-_CLASS = re.compile(r"[A-Z]\w*[a-z]\w*")
+_CLASS = re.compile(r"(?:.*\.)?[A-Z]\w*[a-z]\w*(?:\[\])*", re.DOTALL)
 _SHOWN = 60
 _READ = 400  # characters of a condition or loop that are looked at; some patterns are quadratic
 
@@ -173,7 +173,7 @@ def _by_call(origin: Origin, path: str, catalog: Catalog) -> Cause | None:
 def _by_name(origin: Origin, path: str, catalog: Catalog) -> Cause | None:
     names = _names(origin)
     if _in_code(path):  # `Document` is a class there, and says nothing about a value
-        names = tuple(name for name in names if not _CLASS.fullmatch(name.rpartition(".")[2]))
+        names = tuple(name for name in names if not _CLASS.fullmatch(name))
     known = ((name, catalog.name(name)) for name in names)
     return _worst([_cause(found, f"`{name}` (by its name)", origin) for name, found in known if found])
 

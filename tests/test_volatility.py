@@ -141,6 +141,7 @@ def test_a_test_for_presence_says_little(expression: str, name: str, scope: Scop
 def test_a_class_in_code_is_no_value() -> None:
     assert one(hole("Document")).cause is not None
     assert one(hole("docs.Document", path="p.py")).cause is None
+    assert one(hole("MessageParam[]", path="p.py")).cause is None
     assert one(hole("DOCUMENT", path="p.py")).cause is not None
 
 
