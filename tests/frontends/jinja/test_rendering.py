@@ -228,7 +228,7 @@ def test_segments_put_together_are_the_rendering(text: str, dialect: str) -> Non
 
 
 @pytest.mark.slow
-@settings(max_examples=3000, deadline=None)
+@settings(max_examples=1500, deadline=None)
 @given(text=template(), dialect=st.sampled_from(["jinja", "trimmed"]))
 def test_many_templates_put_together(text: str, dialect: str) -> None:
     check_rendering(text, dialect)
