@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
+from promptlint.catalog.profile import Profile
 from promptlint.checks.base import DATA, HOW_OFTEN, Measure, Thresholds, costliest, weaker
+from promptlint.checks.marks import INJECTION, rules_of
 from promptlint.checks.observed import Observed
 from promptlint.findings import Finding, Fix, Severity
 from promptlint.layout import Confidence, Kind, Layout, Parameter, Scope
@@ -52,26 +54,35 @@ class ParameterFlips:
 
     def run(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
         """Yield one finding for each parameter that was seen to change."""
-        found = list(_SEEN_FLIPPING.run(layout, measure, thresholds))
+        found = []
+        for seen in layout.observations:
+            name = seen.data.get("name", "")
+            if seen.what == "parameter-flips" and name not in _MARKS and not _harmless(layout, measure, name):
+                [finding] = _SEEN_FLIPPING.run(replace(layout, observations=(seen,)), measure, thresholds)
+                lost = _lost(layout, measure, name)
+                found.append(replace(finding, message=f"{finding.message}; {lost}") if lost else finding)
         told = {finding.primary for finding in found}
         for parameter in layout.parameters:
-            if parameter.name.startswith("key:"):
-                continue  # a key that is new in each request has a rule of its own
+            if parameter.name.startswith("key:") or parameter.name in _MARKS:
+                continue  # keys that are new in each request, and marks, have rules of their own
+            if _harmless(layout, measure, parameter.name):
+                continue
             if parameter.place not in told and _changes(layout, parameter):
-                found.append(self._finding(layout, parameter))
+                found.append(self._finding(layout, measure, parameter))
         yield from costliest(found)
 
-    def _finding(self, layout: Layout, parameter: Parameter) -> Finding:
+    def _finding(self, layout: Layout, measure: Measure, parameter: Parameter) -> Finding:
         cause = parameter.cause
         if len(parameter.choices) > 1:
             how = f"is {' or '.join(parameter.choices)} from call to call"
         else:
             how = HOW_OFTEN[parameter.scope]
+        lost = _lost(layout, measure, parameter.name) or "nothing is shared across the change"
         return Finding(
             self.code,
             self.name,
             Kind.PARAMETER_CHANGE,
-            f"`{parameter.name}`, a part of the cache key, {how}; nothing is shared across the change",
+            f"`{parameter.name}`, a part of the cache key, {how}; {lost}",
             parameter.place,
             Severity.WARNING,
             weaker(cause.confidence if cause else Confidence.MEDIUM, layout.confidence),
@@ -81,6 +92,47 @@ class ParameterFlips:
             fix=Fix("keep one setting for the whole conversation"),
             prompt=layout.name,
         )
+
+
+# Where marks stand is no part of the key.
+_MARKS = frozenset(("cache_control", "prompt_cache_options", "cache_control_injection_points", INJECTION))
+# What a profile's table calls the parameters of the SDKs.
+_TABLE = {
+    "output_config": "effort",
+    "reasoning": "reasoning_effort",
+    "text": "response_schema",
+    "response_format": "response_schema",
+    "response_model": "response_schema",
+}
+
+
+def _kept(layout: Layout, measure: Measure, name: str) -> tuple[Profile, tuple[str, ...]] | None:
+    """Return the provider's rules and the sections that survive a change, None where they do not say."""
+    profile = rules_of(layout, measure) if name else None
+    kept = profile.survives.get(_TABLE.get(name, name)) if profile else None
+    return None if profile is None or kept is None else (profile, kept)
+
+
+def _harmless(layout: Layout, measure: Measure, name: str) -> bool:
+    """Tell whether the provider says that a change of a parameter loses nothing."""
+    known = _kept(layout, measure, name)
+    return known is not None and set(known[0].order) <= set(known[1])
+
+
+def _lost(layout: Layout, measure: Measure, name: str) -> str:
+    """Say which cached sections a change of a parameter throws away, "" where the provider does not say."""
+    known = _kept(layout, measure, name)
+    if known is None:
+        return ""
+    profile, kept = known
+    lost = [section.replace("_", " ") for section in profile.order if section not in kept]
+    stay = f"; the cached {_list(kept)} can still be read" if kept else ""
+    return f"at {profile.title} this loses the cached {_list(lost)}{stay}"
+
+
+def _list(words: Sequence[str]) -> str:
+    """Return words as ``a, b and c``; at least one."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def _changes(layout: Layout, parameter: Parameter) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from promptlint.cli.common import read_config, start_of
+from promptlint.config import Config
 from promptlint.errors import UsageError
 
 _UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "p": 1e15}
@@ -66,6 +67,8 @@ class Quantity(click.ParamType[float]):
     metavar="N",
     help="And if the first change stood here?",
 )
+@click.option("--config", type=click.Path(path_type=Path), help="Read this configuration file.")
+@click.option("--isolated", is_flag=True, help="Read no configuration file.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(
     prompt: str | None,
@@ -85,6 +88,8 @@ def command(
     kv_dtype: str,
     weight_dtype: str,
     break_at: tuple[int, ...],
+    config: Path | None,
+    isolated: bool,
     format_: str,
 ) -> int:
     """Work out what a prompt costs in compute, memory, money and time, with and without a prefix cache.
@@ -97,10 +102,11 @@ def command(
     from promptlint.estimate import Question, estimate
     from promptlint.estimate.render import text
 
-    extra = read_config(None, False, Path.cwd()).catalogs
+    start = start_of(((prompt.rpartition(":")[0] or prompt) if prompt else ".",))
+    settings = read_config(config, isolated, start, model=model or None)
     said: tuple[str, ...] = ()
     if prompt is not None:
-        counted = _counted(prompt, model)
+        counted = _counted(prompt, settings)
         said = (counted.said,)
         if prefix is None and not break_at and counted.reordered > counted.prefix:
             break_at = (counted.reordered,)  # what reordering would give
@@ -126,7 +132,7 @@ def command(
             _DTYPES[kv_dtype],
             _DTYPES[weight_dtype],
             break_at,
-            own_files(extra),
+            own_files(settings.catalogs),
             said,
         )
     )
@@ -148,12 +154,11 @@ class _Counted:
     said: str
 
 
-def _counted(prompt: str, model: str) -> _Counted:
+def _counted(prompt: str, settings: Config) -> _Counted:
     """Count the longest prompt in a file."""
     from promptlint.engine.inspect import inspect
     from promptlint.layout import Scope
 
-    settings = read_config(None, False, start_of((prompt.rpartition(":")[0] or prompt,)), model=model or None)
     found = max(inspect(prompt, settings, Path.cwd(), {}), key=lambda one: one.measure.total)
     measure = found.measure
     prefix = measure.prefix(Scope.DAY).tokens
