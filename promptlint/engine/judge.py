@@ -41,12 +41,8 @@ class Judge:
         """Return name and default of every rule that can be found, by code."""
         from promptlint.checks import CHECKS
 
-        known = {code: (rule.name, rule.default) for code, rule in self.catalog.rules.items()}
-        return {
-            UNUSED_CODE: (UNUSED_NAME, True),
-            **{check.code: (check.name, check.default) for check in CHECKS},
-            **known,
-        }
+        known = {check.code: (check.name, check.default) for check in CHECKS}
+        return {**known, UNUSED_CODE: (UNUSED_NAME, True)}
 
     def profile(self, layout: Layout) -> Profile:
         """Return the cache rules for a prompt: those asked for, else its provider's, else the default."""

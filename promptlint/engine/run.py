@@ -135,7 +135,7 @@ class _Run:
         return f"{shown}: no file to check", "see `exclude`, .gitignore and `include-tests`, or name a file"
 
     def _rules(self) -> Mapping[str, tuple[str, bool]]:
-        """Return name and default of every rule; kept, since reading the rule files takes time."""
+        """Return name and default of every rule; kept, so that a warm run imports no check."""
         self._store.load()
         kept = self._store.get(" rules")
         if kept is None:
