@@ -9,16 +9,17 @@ _SHOWN_USES = (1, 2, 3, 4, 5, 10, 20)
 
 
 def size(count: float) -> str:
-    """Return bytes with a binary unit.
+    """Return bytes with a binary unit, large ones in GB as well.
 
     >>> size(131072), size(524288000), size(1310720000)
-    ('128 KiB', '500 MiB', '1.22 GiB')
+    ('128 KiB', '500 MiB', '1.22 GiB (1.31 GB)')
     """
+    decimal = count / 1e9
     for unit in ("B", "KiB", "MiB"):
         if count < 1024:
             return f"{count:.4g} {unit}"
         count /= 1024
-    return f"{count:.2f} GiB"
+    return f"{count:.2f} GiB ({decimal:.3g} GB)"
 
 
 def text(estimate: Estimate) -> str:

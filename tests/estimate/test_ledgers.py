@@ -58,7 +58,7 @@ def test_attention_costs_less_than_the_token_ratio_promises() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "token", "prefix"), [("8b", "128 KiB", "500 MiB"), ("70b", "320 KiB", "1.22 GiB")]
+    ("model", "token", "prefix"), [("8b", "128 KiB", "500 MiB"), ("70b", "320 KiB", "1.22 GiB (1.31 GB)")]
 )
 def test_memory(model: str, token: str, prefix: str) -> None:
     memory = ask(model=model).json()["memory"]
@@ -72,7 +72,9 @@ def test_prefixes_that_fit() -> None:
 
 
 def test_a_long_prompt_of_an_old_7b() -> None:
-    assert round(ask(prefix=32_000, model="7b").memory.prefix_bytes / 1e9) == 17
+    answer = ask(prefix=32_000, model="7b")
+    assert round(answer.memory.prefix_bytes / 1e9) == 17
+    assert "(16.8 GB)" in text(answer)
 
 
 def test_window_bounds_what_is_kept_and_looked_at() -> None:
