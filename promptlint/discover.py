@@ -206,9 +206,11 @@ def discover(paths: Sequence[str], config: Config, cwd: Path, *, force_exclude: 
     for path in _expand(paths, cwd):
         if path.is_dir():
             for absolute, below, test in walker.walk(path):
+                if test:
+                    continue
                 shown = walker.shown(absolute)
                 listing[shown] = None
-                if not test and (kind := type_of(below, walker.include)):
+                if (kind := type_of(below, walker.include)):
                     targets.setdefault(shown, Target(shown, Path(absolute), kind))
         elif not (force_exclude and walker.excluded(path)):
             shown = walker.shown(path)
