@@ -210,7 +210,7 @@ def discover(paths: Sequence[str], config: Config, cwd: Path, *, force_exclude: 
                     continue
                 shown = walker.shown(absolute)
                 listing[shown] = None
-                if (kind := type_of(below, walker.include)):
+                if kind := type_of(below, walker.include):
                     targets.setdefault(shown, Target(shown, Path(absolute), kind))
         elif not (force_exclude and walker.excluded(path)):
             shown = walker.shown(path)
