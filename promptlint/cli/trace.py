@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from promptlint.trace.analyze import Analysis
     from promptlint.trace.options import Options
 
+_NAMESPACES = ("model", "tenant", "salt", "replica")
 _FORMATS = ("text", "json", "html-data", "parquet")
 
 
@@ -145,11 +146,10 @@ _LIST, _NUMBERS = _List(), _Numbers()
 @click.option(
     "--jobs",
     "-j",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
+    type=click.IntRange(0),
+    default=0,
     metavar="N",
-    help="Processes for the curves of many caches.",
+    help="Processes for the curves of many caches; 0 chooses.",
 )
 @click.option(
     "--ray",
@@ -244,6 +244,11 @@ def _options(given: dict[str, Any], *, rows: bool) -> Options:
         for word in given[name]:
             if word not in known:
                 raise UsageError(f"{word}: unknown", f"choose from {', '.join(known)}")
+    for word in given["namespace"]:
+        if word not in _NAMESPACES:
+            raise UsageError(f"--namespace {word}", f"choose from {', '.join(_NAMESPACES)}")
+    if given["sample"] is not None and given["cache_per"] != "all":
+        raise UsageError("--sample is for one cache", "leave --cache-per out, or take the exact curve")
     replicas = []
     for word in given["replicas"]:
         if not word.isdigit() or int(word) < 1:

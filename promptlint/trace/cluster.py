@@ -12,6 +12,7 @@ sums are the same, and so are the counts.
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -25,6 +26,9 @@ from promptlint.trace.curve.capacity import CapacityCurve, separate_curves
 
 if TYPE_CHECKING:
     import pyarrow
+
+
+_WORTH_A_POOL = 20_000_000  # block references, about two seconds of one core
 
 
 def bucket_of(namespace: str, buckets: int) -> int:
@@ -54,7 +58,8 @@ def merged(curves: Iterable[CapacityCurve]) -> CapacityCurve:
 
 
 def on_pool(columns: Columns, jobs: int) -> CapacityCurve:
-    """Return the curve, counted by ``jobs`` processes."""
+    """Return the curve, counted by ``jobs`` processes; 0 takes all cores where that is worth starting them."""
+    jobs = jobs or (os.cpu_count() or 1 if columns.references > _WORTH_A_POOL else 1)
     if jobs < 2:
         return kernel(columns)
     from concurrent.futures import ProcessPoolExecutor

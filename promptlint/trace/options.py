@@ -36,7 +36,7 @@ class Options:
     max_findings: int = 10_000
     show_text: bool = False
     rows: bool = False
-    jobs: int = 1
+    jobs: int = 0
 
 
 def capacity_blocks(text: str, block: int, kv_bytes: int | None) -> int:

@@ -132,6 +132,7 @@ def from_cluster(curve: CapacityCurve, block: int, options: Options) -> dict[str
         "input_tokens": curve.totals.tokens,
         "block_references": curve.totals.blocks,
         "unique_blocks": curve.unique_blocks,
+        "first_use_ratio": curve.unique_blocks / max(1, curve.totals.blocks),
         "caches": "namespace",
         "sampled": None,
         "asked": asked,

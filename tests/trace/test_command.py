@@ -115,6 +115,8 @@ def test_what_ifs(log: Path) -> None:
         ("--capacity", "many"),
         ("--engine", "tgi"),
         ("--replicas", "0"),
+        ("--namespace", "city"),
+        ("--sample", "0.5", "--cache-per", "session"),
         ("--write", "weka"),
     ],
 )

@@ -25,6 +25,7 @@ class Format:
     name: str
     matches: Callable[[Any], bool]
     read: Read
+    text: bool = False  # lines of text, not JSON objects
 
 
 def _objects(test: Callable[[Any], bool]) -> Callable[[Any], bool]:
@@ -43,8 +44,16 @@ FORMATS = (
     Format("langsmith", _objects(langsmith.is_langsmith), langsmith.read_langsmith),
     Format("langfuse", _objects(langfuse.is_langfuse), langfuse.read_langfuse),
     Format("requests", _objects(requests.is_request), requests.read_requests),
-    Format("vllm", vllm.is_vllm, vllm.read_vllm),
+    Format("vllm", vllm.is_vllm, vllm.read_vllm, text=True),
 )
+
+
+def _only_objects(stream: Iterator[Record], name: str, skipped: Skipped) -> Iterator[Record]:
+    for record in stream:
+        if isinstance(record.value, dict):
+            yield record
+        else:
+            skipped.add(name, record.line, "not a JSON object")
 
 
 @dataclass(slots=True)
@@ -72,7 +81,8 @@ def open_log(path: Path, name: str = "", skipped: Skipped | None = None) -> Log:
     head = list(islice(stream, _LOOK))
     for form in FORMATS:
         if any(form.matches(record.value) for record in head):
-            entries = form.read(chain(head, stream), shown, lost)
+            whole = chain(head, stream)
+            entries = form.read(whole if form.text else _only_objects(whole, shown, lost), shown, lost)
             return Log(path, shown, form.name, entries, lost, progress)
     names = ", ".join(form.name for form in FORMATS)
     what = "no requests found in it" if head else "it is empty" if not lost.count else "no line can be read"

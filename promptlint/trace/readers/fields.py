@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from math import isnan
 from typing import Any
 
+_MOST = 10**12  # a count above this is no count of tokens
+
 
 def mapping(value: Any) -> Mapping[str, Any]:
     """Return a mapping as it is, a JSON text parsed, anything else empty."""
@@ -37,8 +39,8 @@ def text(value: Any) -> str:
 
 
 def number(value: Any) -> int | None:
-    """Return a whole number that is not negative, or None."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+    """Return a count, or None for what cannot be one."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MOST:
         return None
     return int(value)
 
@@ -82,10 +84,10 @@ def seconds(value: Any) -> float | None:
             return _iso(stripped)
     if not isinstance(value, int | float) or isnan(value):
         return None
-    for limit, unit in ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3)):
+    for limit, unit in ((1e20, 0.0), (1e17, 1e9), (1e14, 1e6), (1e11, 1e3)):
         if value >= limit:
-            return value / unit
-    return float(value)
+            return value / unit if unit else None
+    return float(value) if value >= 0 else None
 
 
 def _iso(value: str) -> float | None:

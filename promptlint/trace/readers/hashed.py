@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from promptlint.trace.model import Hashed
 from promptlint.trace.readers.fields import number, text
@@ -30,12 +30,16 @@ def is_weka(value: Mapping[str, Any]) -> bool:
     return isinstance(requests, list) and ("hash_id_scope" in value or "block_size" in value)
 
 
+def _are_ids(value: Any) -> TypeGuard[list[int]]:
+    return isinstance(value, list) and all(type(item) is int for item in value)
+
+
 def _row(
     record: Record, block: int, unit: float, name: str, skipped: Skipped, session: str = ""
 ) -> Hashed | None:
     value = record.value
     ids = value.get("hash_ids")
-    if not isinstance(ids, list) or not all(type(item) is int for item in ids):
+    if not _are_ids(ids):
         skipped.add(name, record.line, "hash_ids is not a list of whole numbers")
         return None
     time = value.get("timestamp", 0)
@@ -63,12 +67,12 @@ def read_bailian(records: Iterator[Record], name: str, skipped: Skipped) -> Iter
 
     A turn names its parent turn; the root of that chain is the conversation.
     """
-    roots: dict[Any, Any] = {}
+    roots: dict[str, str] = {}
     for record in records:
-        chat, parent = record.value.get("chat_id"), record.value.get("parent_chat_id")
-        root = roots.get(parent, parent) if parent not in (None, -1, "-1", "") else chat
+        chat, parent = text(record.value.get("chat_id")), text(record.value.get("parent_chat_id"))
+        root = roots.get(parent, parent) if parent not in ("-1", "") else chat
         roots[chat] = root
-        if row := _row(record, BAILIAN_BLOCK, 1.0, name, skipped, text(root)):
+        if row := _row(record, BAILIAN_BLOCK, 1.0, name, skipped, root):
             yield row
 
 
@@ -76,6 +80,9 @@ def read_weka(records: Iterator[Record], name: str, skipped: Skipped) -> Iterato
     """Yield requests of Claude Code conversations; a sub-agent's times count from its own start."""
     for record in records:
         value = record.value
+        if not isinstance(value.get("requests"), list):
+            skipped.add(name, record.line, "no list of requests in it")
+            continue
         conversation = text(value.get("id")) or str(record.line)
         # Ids of scope "local" are numbered anew in every conversation.
         scope = conversation if value.get("hash_id_scope", "local") == "local" else ""
@@ -101,7 +108,9 @@ def _weka(
         if isinstance(inner := item.get("requests"), list):
             start = base + item["t"]
             yield from _weka(inner, start, depth + 1, line, block, scope, conversation, name, skipped)
-        elif isinstance(ids := item.get("hash_ids"), list):
+        elif not _are_ids(ids := item.get("hash_ids")):
+            skipped.add(name, line, "hash_ids is not a list of whole numbers")
+        else:
             yield Hashed(
                 line,
                 ids,

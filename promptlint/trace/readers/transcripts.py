@@ -47,9 +47,6 @@ def read_claude_code(records: Iterator[Record], name: str, skipped: Skipped) -> 
     threads: dict[str, _Thread] = {}
     for record in records:
         value = record.value
-        if not isinstance(value, Mapping):
-            skipped.add(name, record.line, "not a JSON object")
-            continue
         key = f"{text(value.get('sessionId'))}/{text(value.get('agentId'))}" if value.get("agentId") else ""
         key = key or text(value.get("sessionId"))
         if value.get("isSidechain") and not value.get("agentId"):

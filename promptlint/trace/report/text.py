@@ -81,7 +81,8 @@ def _simulation(data: dict[str, Any], style: Style, width: int, ascii_: bool) ->
     lines = [
         style(f"Hit ratio by capacity ({kind}, blocks of {size}{sampled})", bold=True),
         f"{data['block_references']:,} block references, {data['unique_blocks']:,} distinct,"
-        + f" {data['input_tokens']:,} {data['unit']}",
+        + f" {data['input_tokens']:,} {data['unit']}; {_percent(data['first_use_ratio'])} of the references are first"
+        + " uses, which no cache hits",
     ]
     points = [
         (float(row["capacity_blocks"]), row["token_hit_ratio"]) for row in curve if row["capacity_blocks"] > 0
