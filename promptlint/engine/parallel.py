@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -74,9 +75,11 @@ def spread(
     finally:
         for started, _ in running.values():
             started.terminate()
+            started.join()
 
 
 def _serve(connection: Connection, work: Work, part: Sequence[Target], common: tuple[Any, ...]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process hears it too, and ends this one
     try:
         for item in work(part, *common):
             connection.send(item)
