@@ -15,12 +15,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from promptlint.config import Config
-from promptlint.discover import FileType, Target, type_of
+from promptlint.discover import Target
 from promptlint.engine.judge import Judge
 from promptlint.engine.python import check_python
 from promptlint.engine.units import Result, check_file
 from promptlint.engine.world import World
 from promptlint.errors import InputError
+from promptlint.filetypes import FileType, type_of
 from promptlint.source import decode
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptlint.config import Config
-from promptlint.discover import FileType, discover, project_listing, type_of
+from promptlint.discover import discover, project_listing
 from promptlint.engine.judge import Judge
 from promptlint.engine.units import layouts_of
 from promptlint.engine.world import World
 from promptlint.errors import NothingToCheckError, UsageError
+from promptlint.filetypes import FileType, type_of
 from promptlint.layout import Layout, Segment
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from promptlint.baseline import Baseline
 from promptlint.config import Config
-from promptlint.discover import Discovery, FileType, Target, discover, project_listing, type_of
+from promptlint.discover import Discovery, Target, discover, project_listing
 from promptlint.engine.judge import Judge
 from promptlint.engine.kept import Kept
 from promptlint.engine.key import run_key
@@ -24,6 +24,7 @@ from promptlint.engine.units import WORTH as WORTH_TEXTS
 from promptlint.engine.units import Result, check_file, check_texts
 from promptlint.engine.world import World
 from promptlint.errors import NothingToCheckError
+from promptlint.filetypes import FileType, type_of
 from promptlint.findings import Finding, Status
 from promptlint.report import FileError, Report
 from promptlint.source import SourceFile

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from promptlint.config import Config
-from promptlint.discover import FileType, Target
+from promptlint.discover import Target
 from promptlint.engine.judge import Judge
 from promptlint.engine.world import World
 from promptlint.errors import InputError, PromptlintError
+from promptlint.filetypes import FileType
 from promptlint.findings import Finding
 from promptlint.frontends.base import Context
 from promptlint.layout import Layout, OriginKind

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from promptlint.config import Config
-from promptlint.discover import FileType, discover, project_listing, type_of
+from promptlint.discover import discover, project_listing
 from promptlint.errors import UsageError
+from promptlint.filetypes import FileType, type_of
 
 Tree = Callable[[dict[str, str]], Path]
 
