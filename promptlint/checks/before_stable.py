@@ -45,12 +45,14 @@ class BeforeStable:
     reported: Kind | None = None  # the kind to report, where it is not the cause's own
     default: bool = True
     fixes: Mapping[Scope, str] = field(default_factory=dict)  # a better fix for some scopes
+    peers: frozenset[Kind] = frozenset()  # kinds of a sister rule, whose values may lead a group of ours
 
     def owns(self, cause: Cause, section: Section) -> bool:
-        """Tell whether a cause in a section is this rule's to report."""
+        """Tell whether a cause in a section is this rule's, or a sister rule's, to report."""
         if section not in self.sections:
             return False
-        return cause.kind in self.kinds and (self.variants is None or cause.variant in self.variants)
+        kinds = self.kinds | self.peers
+        return cause.kind in kinds and (self.variants is None or cause.variant in self.variants)
 
     def run(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
         """Yield one finding for each group of such values that stand together, with its cost."""
@@ -60,7 +62,10 @@ class BeforeStable:
             for index, place, cause in sorted(self._values(layout), key=lambda value: value[0])
             if (finding := self._finding(layout, measure, thresholds, behind, index, place, cause))
         ]
-        yield from costliest(grouped(found))
+        groups = grouped(found)
+        if self.peers:
+            groups = (finding for finding in groups if finding.kind in self.kinds)
+        yield from costliest(groups)
 
     def _values(self, layout: Layout) -> Iterator[tuple[int, Place, Cause]]:
         """Yield each value that is this rule's: its segment, the place to report, and its cause."""

@@ -58,6 +58,7 @@ RETRIEVED = BeforeStable(
     frozenset({Kind.RETRIEVED}),
     "the retrieved text {what}",
     "put instructions and examples first and what was retrieved behind them",
+    peers=frozenset({Kind.REQUEST_INPUT}),
 )
 REQUEST_INPUT = BeforeStable(
     "PL108",
@@ -65,6 +66,7 @@ REQUEST_INPUT = BeforeStable(
     frozenset({Kind.REQUEST_INPUT}),
     "the input {what}",
     "put the fixed instructions first and the input last",
+    peers=frozenset({Kind.RETRIEVED}),
 )
 
 CHECKS = (CLOCK, IDENTIFIER, RANDOM, PER_USER, ENVIRONMENT, COUNTER, RETRIEVED, REQUEST_INPUT)

@@ -277,6 +277,15 @@ def test_values_that_stand_together_are_one_finding() -> None:
     assert len(run(layout(clock, text(2), day, text(60)))) == 2
 
 
+def test_retrieved_text_and_a_question_side_by_side_are_one_finding() -> None:
+    found, question = hole(cause(Kind.RETRIEVED, R, "docs")), hole(cause(Kind.REQUEST_INPUT, R, "query"))
+    [first] = run(layout(found, text(10), question, text(60)))
+    assert (first.code, len(first.related)) == ("PL107", 1)
+    [first] = run(layout(question, text(10), found, text(60)))
+    assert (first.code, len(first.related)) == ("PL108", 1)
+    assert [f.code for f in run(layout(found, text(50), question, text(60)))] == ["PL107", "PL108"]
+
+
 def test_one_value_printed_again_is_one_finding() -> None:
     clock, other = hole(cause(Kind.CLOCK, R, "now()")), hole(cause(Kind.CLOCK, R, "later()"))
     first, second = run(layout(clock, text(40), other, text(40), clock, text(60)))
