@@ -56,8 +56,12 @@ def annotate(layout: Layout, catalog: Catalog) -> Layout:
     Literal text gets `RELEASE`. A hole that nothing is known about stays `UNKNOWN`.
     """
     segments: list[Segment] = []
+    asked: dict[Guard, Guard] = {}  # one condition stands around many segments
     for segment in layout.segments:
-        guards = tuple(_guard(guard, catalog) for guard in segment.guards)
+        for guard in segment.guards:
+            if guard not in asked:
+                asked[guard] = _guard(guard, catalog)
+        guards = tuple(asked[guard] for guard in segment.guards)
         known = replace(segment, guards=guards) if guards != segment.guards else segment
         if known.is_hole:
             segments.append(_hole(known, catalog))

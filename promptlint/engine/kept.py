@@ -57,7 +57,7 @@ class Kept:
 
     def keep(self, result: Result, slot: str) -> None:
         """Keep a result; one with an error is found again next time."""
-        if result.error is not None:
+        if result.error is not None or not self._store.enabled:
             return
         plain: dict[str, Any] = {
             "dependencies": {d: self._store.digest(d, self._world.file(d)) for d in result.dependencies},

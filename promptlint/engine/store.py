@@ -44,6 +44,11 @@ class Store:
         self._new: dict[str, str] = {}
         self._path = folder and folder / "results.sqlite"
 
+    @property
+    def enabled(self) -> bool:
+        """Tell whether anything is kept at all."""
+        return self._path is not None
+
     def _connect(self) -> sqlite3.Connection:
         assert self._path is not None
         folder = self._path.parent
