@@ -68,8 +68,8 @@ class Config:
     """Settings of one run: defaults, overlaid by a file, overlaid by the command line.
 
     ``root`` is the folder that the globs in ``exclude`` and ``per_file_ignores`` are relative to: the
-    one that holds the file, else the working directory. ``min_lost_tokens`` is None for one block of the
-    profile; an empty ``profile`` or ``model`` leaves the choice to what the code says.
+    one that holds the file, else the working directory. ``min_lost_tokens`` is None for what each kind
+    of finding needs; an empty ``profile`` or ``model`` leaves the choice to what the code says.
     ``tokenizer`` is an encoding or the path of a tokenizer.json, and overrides the model. ``scopes`` maps a glob
     over variable names to "scope" or "scope, kind".
     """
