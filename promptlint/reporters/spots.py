@@ -75,7 +75,7 @@ def _window(text: str, first: int, last: int, width: int) -> tuple[str, str]:
     if len(text) > width:
         cut = max(0, min(first - width // 3, len(text) - width))
         tail = "…" if cut + width < len(text) else ""
-        text = ("…" if cut else "") + text[cut + bool(cut) : cut + width - 1] + tail
+        text = ("…" if cut else "") + text[cut + bool(cut) : cut + width - len(tail)] + tail
     first, last = max(0, first - cut), min(max(last - cut, first - cut + 1), max(len(text), 1))
     shown = "".join(c if c.isprintable() else " " for c in text)
     return shown, " " * _columns(shown[:first]) + "^" * max(1, _columns(shown[first:last]))

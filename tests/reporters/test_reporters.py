@@ -89,6 +89,12 @@ def test_long_lines_are_cut_around_the_finding(make_finding: Make) -> None:
     assert line[carets.index("^") : carets.rindex("^") + 1] == "{{ now() }}"
 
 
+def test_the_end_of_a_long_line_is_whole(make_finding: Make) -> None:
+    source = SourceFile("a.j2", "x" * 500 + "{{ now() }}.")
+    report = Report((make_finding(source, 500, 511),), {"a.j2": source}.get)
+    assert render(report, "text").splitlines()[1].endswith("x{{ now() }}.")
+
+
 def test_no_name_or_message_steers_a_terminal(make_finding: Make) -> None:
     source = SourceFile("a\x1b[2J\n.j2", "{{ now() }}\x1b]0;title\x07")
     finding = make_finding(source, 0, 11, message="odd \x1b[31m\n name")
