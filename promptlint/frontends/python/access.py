@@ -26,12 +26,14 @@ from promptlint.frontends.python.values import (
     Template,
     Unknown,
     Value,
+    choice,
     map_causes,
     worst,
 )
 from promptlint.layout import Cause, Confidence, Kind, Scope
 from promptlint.source import Place
 
+MAX_UNROLL = 16
 _BUILTINS = frozenset(dir(builtins))
 _DATE_PARTS = {"date": Scope.DAY, "day": Scope.DAY, "month": Scope.DAY, "weekday": Scope.DAY, "isoweekday": Scope.DAY}
 
@@ -83,8 +85,7 @@ def attribute(m: Machine, value: Value, attr: str, node: ast.expr, frame: Frame)
     if isinstance(value, Ext):
         return external(m, Ext(f"{value.path}.{attr}"), node, frame)
     if isinstance(value, Choice):
-        values = tuple(attribute(m, v, attr, node, frame) for v in value.values[:4])
-        return values[0] if all(v is values[0] for v in values) else Choice(value.guard, values)
+        return choice(value.guard, (attribute(m, v, attr, node, frame) for v in value.values))
     if isinstance(value, Unknown):
         cause = value.cause
         if cause is not None and cause.kind is Kind.CLOCK:
@@ -151,7 +152,7 @@ def subscript(m: Machine, value: Value, node: ast.Subscript, frame: Frame) -> Va
             return value.items[-1 if constant < 0 else 0].value
         return Unknown(place, name=value.name, cause=value.cause)
     if isinstance(value, Choice):
-        return Choice(value.guard, tuple(subscript(m, v, node, frame) for v in value.values[:4]))
+        return choice(value.guard, [subscript(m, v, node, frame) for v in value.values])
     if isinstance(value, Unknown):
         label = str(constant) if constant is not None else (key.name if isinstance(key, Unknown) else "")
         base = value.name
@@ -174,7 +175,7 @@ def _any_of(m: Machine, values: list[Value], node: ast.expr, key: Value, frame: 
         from promptlint.layout import Guard
 
         guard = Guard("if", frame.module.text(node), frame.module.place(node), cause=key.cause, name=getattr(key, "name", ""))
-        return values[0] if len(values) == 1 else Choice(guard, tuple(values))
+        return choice(guard, values)
     return Unknown(frame.module.place(node), name=getattr(key, "name", ""), cause=worst(*(v.cause for v in values), key.cause))
 
 
@@ -214,10 +215,26 @@ def items(m: Machine, value: Value, node: ast.expr, frame: Frame) -> list[Item]:
 
 
 def elements(value: Value) -> list[Value] | None:
-    """Return the elements of a collection that is wholly known, for unrolling a loop."""
+    """Return the elements of a collection that is wholly known."""
     if isinstance(value, ListV) and value.known() and value.order is None:
         return [i.value for i in value.items]
     return None
+
+
+def unrolled(m: Machine, value: Value) -> list[Value] | None:
+    """Return the elements over which a loop is worth running one by one: few, or of substance."""
+    known = elements(value)
+    if known is None or len(known) > MAX_UNROLL:
+        return None
+    if len(known) <= 4 or len(m.stack) <= 1 or all(_substance(v) for v in known):
+        return known
+    return None
+
+
+def _substance(value: Value) -> bool:
+    if isinstance(value, Str):
+        return value.literal_length() > 40
+    return not isinstance(value, (Const, Unknown, Ext))
 
 
 def element(m: Machine, value: Value, node: ast.expr, frame: Frame) -> Value:
@@ -266,7 +283,7 @@ def store(m: Machine, out: DictV, key: Value, value: Value, node: ast.AST, frame
         return
     old = out.entries.get(constant)
     if old is not None and guards and old.value is not value:
-        value = Choice(guards[-1], (value, old.value))
+        value = choice(guards[-1], (value, old.value))
         guards = old.guards
     out.entries[constant] = Item(value, guards)
 

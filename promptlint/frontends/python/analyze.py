@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import sys
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,23 +11,17 @@ from pathlib import Path
 from promptlint.catalog import Catalog
 from promptlint.frontends.base import Context
 from promptlint.frontends.python import objects
-from promptlint.frontends.python.accounting import accounting
 from promptlint.frontends.python.expressions import evaluate
 from promptlint.frontends.python.functions import enter
 from promptlint.frontends.python.history import settle
-from promptlint.frontends.python.intervals import with_intervals
 from promptlint.frontends.python.machine import Machine
 from promptlint.frontends.python.modules import TRIGGER, Module, Project
 from promptlint.frontends.python.record import Recorder
+from promptlint.frontends.python.slicing import tells_of_prompts
 from promptlint.frontends.python.statements import execute
 from promptlint.frontends.python.values import ClassV, FuncV
 from promptlint.layout import Layout, LayoutKind, Observation
 from promptlint.source import Place, Span
-
-_ENTRY = re.compile(
-    r"prompt|[\"']role[\"']|Message\(|messages|instruction|completion|generate|\.invoke\(|\.chat|description|template|history|system", re.I
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Unit:
@@ -78,7 +71,6 @@ def analyze(
             with recorder.into(layouts), project.reading(reads):
                 _enter_all(machine, module, only)
             layouts[:0] = module.layouts
-            layouts = [*with_intervals(module, layouts), *accounting(module)]
         yield Unit(path, tuple(map(settle, layouts)), tuple(sorted(project.closure(reads))))
 
 
@@ -104,7 +96,7 @@ def _enter_all(m: Machine, module: Module, only: str) -> None:
 def _enter_function(m: Machine, module: Module, func: FuncV, cls: ClassV | None, only: str) -> None:
     if isinstance(func.node, ast.Lambda) or (only and func.name != only):
         return
-    if not _ENTRY.search(_source(func)):
+    if not tells_of_prompts(func.node):
         return
     receiver = None
     if cls is not None and "staticmethod" not in func.decorators:
@@ -126,8 +118,3 @@ def _enter_class(m: Machine, module: Module, cls: ClassV, only: str) -> None:
                 names = {n.attr for n in ast.walk(value.node) if isinstance(n, ast.Attribute)}
                 if names & own:
                     _enter_function(m, module, value, cls, only)
-
-
-def _source(func: FuncV) -> str:
-    span = func.module.place(func.node).span
-    return func.module.source.text[span.start : span.end]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from promptlint.frontends.python import access, functions, library, methods, objects, text
 from promptlint.frontends.python.machine import Frame, Machine, passed
+from promptlint.frontends.python.slicing import tells_of_prompts
 from promptlint.frontends.python.values import (
     Bound,
     Choice,
@@ -25,6 +26,7 @@ from promptlint.frontends.python.values import (
     Template,
     Unknown,
     Value,
+    choice,
     worst,
 )
 from promptlint.layout import Cause, Scope
@@ -123,8 +125,7 @@ def apply(m: Machine, callee: Value, given: Arguments, node: ast.Call, frame: Fr
         method = access.attribute(m, callee, "__call__", node.func, frame)
         return apply(m, method, given, node, frame)
     if isinstance(callee, Choice):
-        values = [apply(m, v, given, node, frame) for v in callee.values[:3]]
-        return values[0] if len(values) == 1 else Choice(callee.guard, tuple(values))
+        return choice(callee.guard, [apply(m, v, given, node, frame) for v in callee.values])
     if isinstance(callee, Unknown):
         return library.unknown_call(m, callee, given, node, frame)
     return Unknown(frame.module.place(node), cause=given.cause)
@@ -136,7 +137,12 @@ def instantiate(m: Machine, cls: ClassV, given: Arguments, node: ast.Call, frame
     obj = Obj(cls, name=cls.name, place=place)
     init = cls.find("__init__")
     if isinstance(init, FuncV):
-        functions.invoke(m, init, [obj, *given.args], given.keywords, node, frame, given.rest)
+        args, keywords, rest = [obj, *given.args], given.keywords, given.rest
+        if isinstance(init.node, ast.Lambda) or tells_of_prompts(init.node):
+            functions.invoke(m, init, args, keywords, node, frame, rest)
+        else:
+            # Most objects never become part of a prompt: their constructors wait for a question.
+            obj.pending = lambda: functions.invoke(m, init, args, keywords, node, frame, rest)
         return obj
     if objects.is_data(cls) or given.keywords or any(objects.fields(cls)):
         names = objects.fields(cls)

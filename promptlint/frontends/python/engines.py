@@ -106,7 +106,7 @@ def made(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
         return None
     if short == "from_string" and given.args and isinstance(given.args[0], Str):
         return Template(dialect_parts(m, given.args[0].parts, "jinja"), kind="jinja")
-    sink = m.catalog.sink(path)
+    sink = m.sink(path)
     if sink is None:
         return None
     if sink.returns == "message":

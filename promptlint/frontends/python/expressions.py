@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import replace
 
 from promptlint.frontends.mapped import MappedText
 from promptlint.frontends.python import access, calls, files, text
@@ -12,7 +11,6 @@ from promptlint.frontends.python.machine import Frame, Machine, literal
 from promptlint.frontends.python.strings import Field, scan
 from promptlint.frontends.python.values import (
     NONE,
-    Choice,
     Const,
     DictV,
     Ext,
@@ -28,12 +26,11 @@ from promptlint.frontends.python.values import (
     TextSource,
     Unknown,
     Value,
+    choice,
     worst,
 )
 from promptlint.layout import Cause, Confidence, Guard, Kind, Scope
 
-MAX_UNROLL = 16
-_LONGEST = 1_000_000  # characters of a text that is written many times over
 _PLAIN_CALLS = frozenset(
     ("len", "isinstance", "any", "all", "bool", "str", "enumerate", "reversed", "sorted", "list", "zip", "range", "set", "tuple", "iter")
 )
@@ -139,21 +136,10 @@ def _binary(m: Machine, node: ast.BinOp, frame: Frame) -> Value:
     if isinstance(node.op, (ast.BitAnd, ast.Sub, ast.BitXor, ast.BitOr)) and _is_set(left, right):
         return access.unordered(m, [], node, frame)
     if isinstance(node.op, ast.Mult) and isinstance(left, Str):
-        return _repeated(left, right)
+        return left
     if isinstance(left, Const) and isinstance(right, Const):
         return access.arithmetic(node.op, left, right)
     return Unknown(place, name=frame.module.text(node, 40), cause=worst(left.cause, right.cause), multiline=False)
-
-
-def _repeated(value: Str, times: Value) -> Str:
-    """Return a text written several times: ``"-" * 40``; once where that is too long or not known."""
-    count = times.value if isinstance(times, Const) else None
-    if len(value.parts) != 1 or not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        return value
-    part = value.parts[0]
-    if not isinstance(part, Lit) or count * len(part.text) > _LONGEST:
-        return value
-    return Str((replace(part, text=part.text * count, whole=True),))
 
 
 def _is_set(*values: Value) -> bool:
@@ -233,7 +219,7 @@ def choose(guard: Guard, first: Value, second: Value, place: object) -> Value:
         from promptlint.frontends.python.machine import join_parts
 
         return Str(join_parts(guard, [first.parts, second.parts]))
-    return Choice(guard, (first, second))
+    return choice(guard, (first, second))
 
 
 def _boolop(m: Machine, node: ast.BoolOp, frame: Frame) -> Value:
@@ -348,8 +334,8 @@ def _over(m: Machine, generators: list[ast.comprehension], index: int, frame: Fr
     targets = {n.id for n in ast.walk(generator.target) if isinstance(n, ast.Name)}
     saved = {name: frame.names.get(name) for name in targets}
     order = access.order_of(iterable)
-    known = access.elements(iterable)
-    if known is not None and len(known) <= MAX_UNROLL:
+    known = access.unrolled(m, iterable)
+    if known is not None:
         inner = None
         for item in known:
             bind_target(m, generator.target, item, frame)

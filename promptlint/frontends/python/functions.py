@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from promptlint.frontends.python import access, objects
-from promptlint.frontends.python.machine import MAX_DEPTH, MAX_STEPS, Frame, Machine, join, passed
+from promptlint.frontends.python.machine import MAX_DEPTH, MAX_STEPS, Frame, Kept, Machine, join, passed
+from promptlint.frontends.python.slicing import skipped, tells_of_prompts
 from promptlint.frontends.python.values import (
     NONE,
-    Choice,
     ClassV,
     Const,
     DictV,
@@ -22,25 +22,32 @@ from promptlint.frontends.python.values import (
     Template,
     Unknown,
     Value,
+    choice,
     worst,
 )
 from promptlint.layout import Scope
 from promptlint.source import Place
 
 _GROWING = frozenset(("append", "extend", "insert", "update", "add", "setdefault"))
-MAX_CALL_STEPS = 4_000  # of one call, callees included
+MAX_CALL_STEPS = 3_000  # of one call, callees included
+MAX_MAKE_STEPS = 1_000  # of one constructor
 SMALL = 14  # a function with fewer statements is always worth a look
 
 
-def enter(m: Machine, func: FuncV, receiver: Value | None, *, record: bool = True) -> Value:
+def enter(
+    m: Machine, func: FuncV, receiver: Value | None, *, record: bool = True, steps: int = MAX_STEPS
+) -> Value:
     """Run a function as an entry: nothing is known of its arguments but their names and types."""
     frame = Frame(func.module, {}, func, func.cls, receiver, func.closure, depth=0)
     saved = m.guards, m.loops, m.stack, m.steps, m.limit, m.exhausted, m.recorder.silent
-    m.guards, m.loops, m.stack, m.steps, m.limit, m.exhausted = [], [], [func.node], 0, MAX_STEPS, False
+    m.guards, m.loops, m.stack, m.steps, m.limit, m.exhausted = [], [], [func.node], 0, steps, False
     m.recorder.silent = m.recorder.silent or not record
     try:
         _symbolic_arguments(m, func, receiver, frame)
         return _run(m, func, frame)
+    except RecursionError:
+        # Deeper nesting than the interpreter's stack: what was recorded until here stands.
+        return NONE
     finally:
         m.guards, m.loops, m.stack, m.steps, m.limit, m.exhausted, m.recorder.silent = saved
 
@@ -110,6 +117,7 @@ def _run(m: Machine, func: FuncV, frame: Frame) -> Value:
     node = func.node
     if isinstance(node, ast.Lambda):
         return m.evaluate(node.body, frame)
+    frame.skip = skipped(node)
     if shape(node).generates:
         frame.yields = []
     depth = len(m.guards)
@@ -135,10 +143,8 @@ def combine(returns: list[tuple[tuple, Value]]) -> Value:  # type: ignore[type-a
             out = value
         elif isinstance(value, Str) and isinstance(out, Str):
             out = join(guards[-1], None, [value, out])
-        elif isinstance(out, Choice) and len(out.values) < 6:
-            out = Choice(guards[-1], (value, *out.values))
         else:
-            out = Choice(guards[-1], (value, out))
+            out = choice(guards[-1], (value, out))
     return out
 
 
@@ -182,33 +188,47 @@ def invoke(
     """Call a project function with values; ``rest`` stands for ``**`` of something unknown."""
     place = frame.module.place(node)
     cause = worst(*(a.cause for a in args if not isinstance(a, Obj)), *(v.cause for v in keywords.values()))
+    if m.unused is node and not isinstance(func.node, ast.Lambda):
+        if not shape(func.node).changes and not tells_of_prompts(func.node):
+            return NONE
     if func.node in m.stack or len(m.stack) >= MAX_DEPTH or m.exhausted or not worth(func):
         return Unknown(place, name=func.name, path=f"{func.name}()", cause=cause)
     quiet = cause is None and not shape_changes(func)
     if quiet and func.node in m.dull:
+        m.project.reads |= m.dull[func.node]
         return Unknown(place, name=func.name, path=f"{func.name}()")
     key = _key(func, args, keywords, rest)
-    if key is not None and key in m.memo:
-        return fresh(m.memo[key][0])
+    kept = None if key is None else m.memo.get(key) or m.local.get(key)
+    if kept is not None:
+        m.project.reads |= kept.reads
+        return fresh(kept.value)
     inner = Frame(func.module, {}, func, func.cls, args[0] if func.cls and args else None, func.closure, depth=len(m.guards))
     bind(m, func, args, keywords, inner, place, rest)
     m.stack.append(func.node)
     loops, m.loops = m.loops, list(m.loops)
-    limit, m.limit = m.limit, min(m.limit, m.steps + MAX_CALL_STEPS)
+    # Each further level gets half: what a prompt takes from far away is small.
+    steps = MAX_MAKE_STEPS if func.name == "__init__" else MAX_CALL_STEPS
+    limit, m.limit = m.limit, min(m.limit, m.steps + (steps >> max(0, len(m.stack) - 2)))
+    reads = {func.module.path}
+    recorded = m.recorder.count
     try:
-        value = _run(m, func, inner)
+        with m.project.reading(reads):
+            value = _run(m, func, inner)
     finally:
+        m.project.reads |= reads
         m.stack.pop()
         m.loops = loops
         m.limit = limit
     if objects.is_cached(func):
         value = access.frozen(value, Scope.PROCESS, func.module.place(func.node), f"kept by the cache of {func.name}")
-    if quiet and isinstance(value, Unknown | Const) and value.cause is None:
+    silent = recorded == m.recorder.count
+    if quiet and silent and isinstance(value, Unknown | Const) and value.cause is None:
         # Nothing of it reaches a prompt; it will be so for other unknown arguments.
-        m.dull.add(func.node)
+        m.dull[func.node] = frozenset(reads)
     value = _returned(value, func, place)
     if key is not None:
-        m.memo[key] = (value, (*args, *keywords.values()))  # alive as long as their ids are keys
+        table = m.memo if silent else m.local
+        table[key] = Kept(value, (*args, *keywords.values()), frozenset(reads))
         return fresh(value)
     return value
 
@@ -252,6 +272,8 @@ def _mark(value: Value) -> object:
     if isinstance(value, Str):
         return value.parts if len(value.parts) < 4 else id(value)
     if isinstance(value, Obj):
+        if value.pending is not None:
+            return id(value)
         return (value.cls, value.name, tuple((k, _mark_shallow(v)) for k, v in value.attrs.items()))
     return _mark_shallow(value)
 

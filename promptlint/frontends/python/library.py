@@ -79,7 +79,7 @@ def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
 
 def volatile(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) -> Cause | None:
     """Return why a call gives something else each time, by the catalogue."""
-    found = m.catalog.call(path)
+    found = m.volatile(path)
     if found is None:
         return None
     place = frame.module.place(node)
@@ -141,7 +141,7 @@ def unknown_call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, 
 
 def answers(m: Machine, path: str) -> bool:
     """Tell whether a call's result is a model's answer: new text, whatever the arguments were."""
-    sink = m.catalog.sink(path)
+    sink = m.sink(path)
     return sink is not None and sink.returns == "response"
 
 
@@ -389,7 +389,7 @@ def _environ(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Valu
     if isinstance(default, Str) and default.literal_length() > 40:
         return default
     name = label if isinstance(label, str) else "environ"
-    found = m.catalog.call(f"os.environ[{name}]")
+    found = m.volatile(f"os.environ[{name}]")
     place = frame.module.place(node)
     cause = Cause(found.kind, found.scope, f"environment variable {name}", found.confidence, place) if found else None
     return Unknown(place, name="", path="os.environ", cause=cause, text=name)

@@ -15,11 +15,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from promptlint.catalog import Catalog
+from promptlint.catalog.model import Sink, Volatile
 from promptlint.frontends.mapped import MappedText
 from promptlint.frontends.python.modules import Module, Project
 from promptlint.frontends.python.values import (
     Alt,
-    Choice,
     ClassV,
     FuncV,
     Hole,
@@ -32,6 +32,7 @@ from promptlint.frontends.python.values import (
     TextSource,
     Unknown,
     Value,
+    choice,
     map_causes,
 )
 from promptlint.layout import Cause, Guard, Step
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from promptlint.frontends.python.record import Recorder
 
 MAX_DEPTH = 8
-MAX_STEPS = 20_000
+MAX_STEPS = 8_000
 MAX_CHAIN = 6
 
 
@@ -60,7 +61,17 @@ class Frame:
     depth: int = 0  # length of the guard stack when the frame was entered
     frozen: bool = False  # module level: runs once per process
     home: dict[str, Value] | None = None  # the namespace of a module or class: others hold it too
+    skip: frozenset[int] = frozenset()  # statements that cannot matter
     exports: set[str] = field(default_factory=set)  # names declared global
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A call's result; ``alive`` holds what the key names by identity, ``reads`` the files it took."""
+
+    value: Value
+    alive: tuple[Value, ...]
+    reads: frozenset[str]
 
 
 class Machine:
@@ -76,20 +87,34 @@ class Machine:
         self.steps = 0
         self.limit = MAX_STEPS
         self.exhausted = False
-        self.memo: dict[object, tuple[Value, tuple[Value, ...]]] = {}
-        self.dull: set[ast.AST] = set()  # functions that gave nothing of use
-        self.instances: dict[int, Obj] = {}
+        self.memo: dict[object, Kept] = {}  # results of calls that recorded no prompt
+        self.local: dict[object, Kept] = {}  # of those that did: good for the file at hand only
+        self.dull: dict[ast.AST, frozenset[str]] = {}  # functions that gave nothing of use
+        self.instances: dict[ast.AST, tuple[Obj, frozenset[str]]] = {}
+        self.unused: ast.expr | None = None  # the call of an expression statement
+        self._volatile: dict[str, Volatile | None] = {}
+        self._sinks: dict[str, Sink | None] = {}
         self.fresh = itertools.count(1)
 
     # Filled by the modules that know how; see evaluate.py.
     evaluate: Callable[[ast.expr, Frame], Value]
     execute: Callable[[list[ast.stmt], Frame], bool]
 
+    def volatile(self, path: str) -> Volatile | None:
+        """Return what the catalogue says of a call; the same paths come again and again."""
+        if path not in self._volatile:
+            self._volatile[path] = self.catalog.call(path)
+        return self._volatile[path]
+
+    def sink(self, path: str) -> Sink | None:
+        """Return the catalogue's sink for a call."""
+        if path not in self._sinks:
+            self._sinks[path] = self.catalog.sink(path)
+        return self._sinks[path]
+
     def forget(self) -> None:
-        """Drop remembered results, so that what a file gives does not depend on files before it."""
-        self.memo.clear()
-        self.dull.clear()
-        self.instances.clear()
+        """Drop what must be done again for each file, so that a file's layouts depend on no other's."""
+        self.local.clear()
 
     def spend(self) -> bool:
         """Count a step; tell whether the budget of this entry, or of the call at hand, is used up."""
@@ -175,11 +200,7 @@ def join(guard: Guard, before: Value | None, values: list[Value | None]) -> Valu
         return Str(join_parts(guard, [v.parts for v in values if isinstance(v, Str)]))
     if len(known) == 1:
         return first
-    flatten: list[Value] = []
-    for value in known:
-        if not any(value is seen for seen in flatten):
-            flatten.append(value)
-    return flatten[0] if len(flatten) == 1 else Choice(guard, tuple(flatten))
+    return choice(guard, known)
 
 
 def join_parts(guard: Guard, texts: list[tuple[Part, ...]]) -> tuple[Part, ...]:

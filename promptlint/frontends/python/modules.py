@@ -40,6 +40,7 @@ class Module:
         self.error = error
         self.names: dict[str, Value] = {}
         self.stars: list[str] = []
+        self.origins: dict[str, frozenset[str]] = {}  # files behind each imported name
         self.state = "new"  # "new", "running", "done"
         self.layouts: list[Layout] = []  # recorded while the body ran
         self.reads: set[str] = set()  # files consulted while the body ran

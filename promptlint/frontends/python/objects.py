@@ -26,6 +26,8 @@ from promptlint.frontends.python.values import (
 )
 from promptlint.layout import Cause, Confidence, Kind, Scope
 
+MAX_INIT_STEPS = 2_000
+_NOTHING: frozenset[str] = frozenset()
 KEPT_DEFAULT = 40  # a parameter's default text of this length is a prompt, not a setting
 _CACHED = ("cache", "lru_cache", "cached", "alru_cache")
 
@@ -41,6 +43,8 @@ def run_module(m: Machine, module: Module) -> None:
     try:
         with m.recorder.into(module.layouts), m.project.reading(module.reads):
             m.execute(module.tree.body, frame)
+    except RecursionError:
+        module.reads.add(module.path)
     finally:
         m.guards, m.loops, m.stack, m.steps, m.limit, m.exhausted = saved
         module.state = "done"
@@ -64,7 +68,11 @@ def module_name(m: Machine, module: Module, name: str) -> Value | None:
     value = module.names.get(name)
     if isinstance(value, Deferred):
         module.names[name] = Unknown(None, name=name, path=name)
-        value = module.names[name] = follow(m, value)
+        reads: set[str] = set()
+        with m.project.reading(reads):
+            value = module.names[name] = follow(m, value)
+        module.origins[name] = frozenset(reads)
+    m.project.reads |= module.origins.get(name, _NOTHING)
     if value is None:
         for star in module.stars:
             path = m.project.resolve(star.lstrip("."), module.path, len(star) - len(star.lstrip(".")))
@@ -142,15 +150,18 @@ def fields(cls: ClassV) -> list[str]:
 
 def symbolic(m: Machine, cls: ClassV, name: str = "self") -> Obj:
     """Return an instance of which only the class is known; a fresh copy each time."""
-    known = m.instances.get(id(cls.node))
-    if known is None:
-        known = m.instances[id(cls.node)] = Obj(cls, name=name)
-        if not is_data(cls):
-            init = cls.find("__init__")
-            if isinstance(init, FuncV):
-                from promptlint.frontends.python.functions import enter
+    if cls.node not in m.instances:
+        made, reads = Obj(cls, name=name), {cls.module.path}
+        m.instances[cls.node] = made, frozenset(reads)
+        init = cls.find("__init__")
+        if isinstance(init, FuncV) and not is_data(cls):
+            from promptlint.frontends.python.functions import enter
 
-                enter(m, init, known, record=False)
+            with m.project.reading(reads):
+                enter(m, init, made, record=False, steps=MAX_INIT_STEPS)
+        m.instances[cls.node] = made, frozenset(reads)
+    known, read = m.instances[cls.node]
+    m.project.reads |= read
     out = Obj(cls, name=name)
     for key, value in known.attrs.items():
         if isinstance(value, ListV):
@@ -168,6 +179,7 @@ def attribute(m: Machine, obj: Obj, attr: str, node: ast.expr, frame: Frame) -> 
     """Return an attribute of an instance: own, of the class, computed by a property, or unknown."""
     place = frame.module.place(node)
     cls = obj.cls
+    settle(obj)
     if cls is None and obj.kind in ("path", "jinja-env"):
         known = obj.attrs.get(attr) or (files.attribute(m, obj, attr) if obj.kind == "path" else None)
         return known or Bound(Ext(f"method.{attr}"), obj)
@@ -206,6 +218,13 @@ def attribute(m: Machine, obj: Obj, attr: str, node: ast.expr, frame: Frame) -> 
             return value
     path = f"{obj.name}.{attr}"
     return Unknown(place, name=label, path=path)
+
+
+def settle(obj: Obj) -> None:
+    """Run a constructor that was put off."""
+    if obj.pending is not None:
+        pending, obj.pending = obj.pending, None
+        pending()
 
 
 def super_attribute(m: Machine, value: Super, attr: str, node: ast.expr, frame: Frame) -> Value:

@@ -58,6 +58,7 @@ class Recorder(HistoryWatch):
     def __init__(self) -> None:
         super().__init__()
         self.layouts: list[Layout] = []
+        self.count = 0  # of everything that was ever offered
         self.seen: set[object] = set()
         self.silent = False
 
@@ -78,7 +79,7 @@ class Recorder(HistoryWatch):
         if self.silent:
             return
         path = path_of(callee)
-        sink = m.catalog.sink(path) if path else None
+        sink = m.sink(path) if path else None
         if sink is not None and sink.returns not in ("message", "template") and (not sink.loose or _promptish(given)):
             layout = request(m, sink, callee, given, node, frame)
             if layout is not None:
@@ -208,6 +209,7 @@ class Recorder(HistoryWatch):
         """Keep something that is not a segment, as a layout of its own."""
         if self.silent:
             return
+        self.count += 1
         key = (observation.what, observation.place)
         if key in self.seen:
             return
@@ -281,6 +283,7 @@ class Recorder(HistoryWatch):
         """Keep a layout unless an equal one is there."""
         if self.silent or not layout.segments and not layout.observations and not layout.parameters:
             return
+        self.count += 1
         key = (
             layout.kind,
             tuple((s.place, s.section, s.cause.kind if s.cause else None, s.cause.scope if s.cause else None) for s in layout.segments),

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 
 from promptlint.frontends.python import access, objects, text
-from promptlint.frontends.python.expressions import MAX_UNROLL, guard_of, name_in, truth
+from promptlint.frontends.python.expressions import guard_of, name_in, truth
 from promptlint.frontends.python.machine import Frame, Machine, join, passed, repeat_parts, unknown_like
 from promptlint.frontends.python.values import (
     NONE,
@@ -28,7 +28,10 @@ def execute(m: Machine, body: list[ast.stmt], frame: Frame) -> bool:
     """Run a block; return True when it surely ends (return, raise, continue, break)."""
     pushed = 0
     ended = False
+    skip = frame.skip
     for statement in body:
+        if id(statement) in skip:
+            continue
         if m.spend():
             ended = True
             break
@@ -50,6 +53,7 @@ def execute(m: Machine, body: list[ast.stmt], frame: Frame) -> bool:
 
 def _expr(m: Machine, node: ast.Expr, frame: Frame) -> bool:
     if not isinstance(node.value, ast.Constant):
+        m.unused = node.value.value if isinstance(node.value, ast.Await) else node.value
         m.evaluate(node.value, frame)
     return False
 
@@ -227,8 +231,8 @@ def _type_checking(test: ast.expr) -> bool:
 
 def _for(m: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> bool:
     iterable = m.evaluate(node.iter, frame)
-    known = access.elements(iterable)
-    if known is not None and len(known) <= MAX_UNROLL and len(node.body) <= 12:
+    known = access.unrolled(m, iterable)
+    if known is not None and len(node.body) <= 12:
         depth = len(m.guards)
         for value in known:
             assign(m, node.target, value, frame)

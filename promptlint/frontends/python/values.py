@@ -212,7 +212,7 @@ class ListV(Value):
     @property
     def cause(self) -> Cause | None:  # type: ignore[override]
         """Return the worst cause of order and elements."""
-        return worst(self.order, *(i.value.cause for i in self.items[:50]))
+        return nested_cause(self)
 
     def known(self) -> bool:
         """Tell whether every element is known to be there."""
@@ -233,7 +233,7 @@ class DictV(Value):
     @property
     def cause(self) -> Cause | None:  # type: ignore[override]
         """Return the worst cause among the values."""
-        return worst(*(i.value.cause for i in list(self.entries.values())[:50]), *(r.cause for r in self.rest))
+        return nested_cause(self)
 
     def get(self, key: object) -> Value | None:
         """Return the value of a constant key."""
@@ -320,7 +320,7 @@ class ClassV(Value):
 class Obj(Value):
     """An instance of a project class, or of a library class that the evaluator models (``kind``)."""
 
-    __slots__ = ("attrs", "busy", "cls", "kind", "name", "place")
+    __slots__ = ("attrs", "busy", "cls", "kind", "name", "pending", "place")
 
     def __init__(self, cls: ClassV | None = None, kind: str = "", name: str = "", place: Place | None = None) -> None:
         self.cls = cls
@@ -329,6 +329,7 @@ class Obj(Value):
         self.attrs: dict[str, Value] = {}
         self.place = place
         self.busy: set[str] = set()
+        self.pending: Callable[[], object] | None = None  # the constructor, until an attribute is asked for
 
 
 class Ext(Value):
@@ -371,7 +372,35 @@ class Choice(Value):
     @property
     def cause(self) -> Cause | None:  # type: ignore[override]
         """Return the worst cause among the values."""
-        return worst(*(v.cause for v in self.values))
+        return nested_cause(self)
+
+
+MAX_CHOICE = 4
+
+
+def choice(guard: Guard, values: Iterable[Value]) -> Value:
+    """Return one of several values, chosen by a condition.
+
+    Choices within choices are flattened, equal values stand once, and all that is unknown becomes one
+    unknown: a program has too many paths to keep each.
+    """
+    known: list[Value] = []
+    unknown: Unknown | None = None
+    for value in values:
+        for one in value.values if isinstance(value, Choice) else (value,):
+            if isinstance(one, Unknown):
+                if unknown is None or (one.cause is not None and worst(unknown.cause, one.cause) is one.cause):
+                    unknown = one
+            elif not any(one is k or _same(one, k) for k in known):
+                known.append(one)
+    out = [*known[:MAX_CHOICE], *([unknown] if unknown is not None else [])]
+    return out[0] if len(out) == 1 else Choice(guard, tuple(out))
+
+
+def _same(one: Value, other: Value) -> bool:
+    if isinstance(one, Const) and isinstance(other, Const):
+        return type(one.value) is type(other.value) and one.value == other.value
+    return isinstance(one, Ext) and isinstance(other, Ext) and one.path == other.path
 
 
 @dataclass(slots=True)
@@ -394,6 +423,32 @@ def worst(*causes: Cause | None) -> Cause | None:
             or (cause.scope.rank, cause.confidence.rank) > (best.scope.rank, best.confidence.rank)
         ):
             best = cause
+    return best
+
+
+MAX_NESTED = 300  # values looked at for the cause of a collection
+
+
+def nested_cause(value: Value) -> Cause | None:
+    """Return the worst cause within a collection; a collection may contain itself."""
+    best: Cause | None = None
+    todo: list[Value] = [value]
+    seen: set[int] = set()
+    while todo and len(seen) < MAX_NESTED:
+        one = todo.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, ListV):
+            best = worst(best, one.order)
+            todo.extend(i.value for i in one.items[:50])
+        elif isinstance(one, DictV):
+            todo.extend(i.value for i in list(one.entries.values())[:50])
+            todo.extend(one.rest)
+        elif isinstance(one, Choice):
+            todo.extend(one.values)
+        else:
+            best = worst(best, one.cause)
     return best
 
 
