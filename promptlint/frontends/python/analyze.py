@@ -11,9 +11,11 @@ from pathlib import Path
 from promptlint.catalog import Catalog
 from promptlint.frontends.base import Context
 from promptlint.frontends.python import objects
+from promptlint.frontends.python.accounting import accounting
 from promptlint.frontends.python.expressions import evaluate
 from promptlint.frontends.python.functions import enter
 from promptlint.frontends.python.history import settle
+from promptlint.frontends.python.intervals import with_intervals
 from promptlint.frontends.python.machine import Machine
 from promptlint.frontends.python.modules import TRIGGER, Module, Project
 from promptlint.frontends.python.record import Recorder
@@ -71,6 +73,7 @@ def analyze(
             with recorder.into(layouts), project.reading(reads):
                 _enter_all(machine, module, only)
             layouts[:0] = module.layouts
+            layouts = [*with_intervals(module, layouts), *accounting(module)]
         yield Unit(path, tuple(map(settle, layouts)), tuple(sorted(project.closure(reads))))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from dataclasses import replace
 
 from promptlint.frontends.mapped import MappedText
 from promptlint.frontends.python import access, calls, files, text
@@ -31,6 +32,7 @@ from promptlint.frontends.python.values import (
 )
 from promptlint.layout import Cause, Confidence, Guard, Kind, Scope
 
+_LONGEST = 1_000_000  # characters of a text that is written many times over
 _PLAIN_CALLS = frozenset(
     ("len", "isinstance", "any", "all", "bool", "str", "enumerate", "reversed", "sorted", "list", "zip", "range", "set", "tuple", "iter")
 )
@@ -136,10 +138,21 @@ def _binary(m: Machine, node: ast.BinOp, frame: Frame) -> Value:
     if isinstance(node.op, (ast.BitAnd, ast.Sub, ast.BitXor, ast.BitOr)) and _is_set(left, right):
         return access.unordered(m, [], node, frame)
     if isinstance(node.op, ast.Mult) and isinstance(left, Str):
-        return left
+        return _repeated(left, right)
     if isinstance(left, Const) and isinstance(right, Const):
         return access.arithmetic(node.op, left, right)
     return Unknown(place, name=frame.module.text(node, 40), cause=worst(left.cause, right.cause), multiline=False)
+
+
+def _repeated(value: Str, times: Value) -> Str:
+    """Return a text written several times: ``"-" * 40``; once where that is too long or not known."""
+    count = times.value if isinstance(times, Const) else None
+    if len(value.parts) != 1 or not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        return value
+    part = value.parts[0]
+    if not isinstance(part, Lit) or count * len(part.text) > _LONGEST:
+        return value
+    return Str((replace(part, text=part.text * count, whole=True),))
 
 
 def _is_set(*values: Value) -> bool:

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from promptlint.frontends.python import access
+from promptlint.frontends.python.cachekeys import cache_keys, injection_points
 from promptlint.frontends.python.emit import Emitter
 from promptlint.frontends.python.values import Choice, Const, DictV, FuncV, ListV, Obj, Str, Template, Unknown, Value
 from promptlint.layout import (
@@ -108,6 +109,7 @@ def _parameters(
                     choices if len(choices) > 1 else (),
                 )
             )
+            out.extend(injection_points(name, value, place))
             guard = _flip(value)
             if what == "parameter" and guard is not None and len(choices) > 1:
                 cause = Cause(Kind.PARAMETER_CHANGE, Scope.REQUEST, guard.expression, Confidence.HIGH, guard.place)
@@ -121,6 +123,8 @@ def _parameters(
                         data={"name": name, "choices": " / ".join(choices)},
                     )
                 )
+    for name, value, at in carried.get("keys", ()):
+        out.extend(cache_keys(name, value, frame.module.place(at)))
     return out, flips
 
 
