@@ -39,8 +39,8 @@ def enter(
 ) -> Value:
     """Run a function as an entry: nothing is known of its arguments but their names and types."""
     frame = Frame(func.module, {}, func, func.cls, receiver, func.closure, depth=0)
-    saved = m.guards, m.loops, m.stack, m.steps, m.limit, m.exhausted, m.recorder.silent
-    m.guards, m.loops, m.stack, m.steps, m.limit, m.exhausted = [], [], [func.node], 0, steps, False
+    saved = m.guards, m.loops, m.stack, m.own, m.steps, m.limit, m.exhausted, m.recorder.silent
+    m.guards, m.loops, m.stack, m.own, m.steps, m.limit, m.exhausted = [], [], [func.node], 0, 0, steps, False
     m.recorder.silent = m.recorder.silent or not record
     try:
         _symbolic_arguments(m, func, receiver, frame)
@@ -49,7 +49,7 @@ def enter(
         # Deeper nesting than the interpreter's stack: what was recorded until here stands.
         return NONE
     finally:
-        m.guards, m.loops, m.stack, m.steps, m.limit, m.exhausted, m.recorder.silent = saved
+        m.guards, m.loops, m.stack, m.own, m.steps, m.limit, m.exhausted, m.recorder.silent = saved
 
 
 def _symbolic_arguments(m: Machine, func: FuncV, receiver: Value | None, frame: Frame) -> None:
@@ -188,10 +188,11 @@ def invoke(
     """Call a project function with values; ``rest`` stands for ``**`` of something unknown."""
     place = frame.module.place(node)
     cause = worst(*(a.cause for a in args if not isinstance(a, Obj)), *(v.cause for v in keywords.values()))
-    if m.unused is node and not isinstance(func.node, ast.Lambda):
-        if not shape(func.node).changes and not tells_of_prompts(func.node):
-            return NONE
-    if func.node in m.stack or len(m.stack) >= MAX_DEPTH or m.exhausted or not worth(func):
+    telling = isinstance(func.node, ast.Lambda) or tells_of_prompts(func.node)
+    if m.unused is node and not telling and not shape_changes(func):
+        return NONE
+    tired = m.exhausted or (m.steps > MAX_STEPS // 2 and not telling)
+    if func.node in m.stack or len(m.stack) >= MAX_DEPTH or tired or not worth(func):
         return Unknown(place, name=func.name, path=f"{func.name}()", cause=cause)
     quiet = cause is None and not shape_changes(func)
     if quiet and func.node in m.dull:
@@ -207,7 +208,7 @@ def invoke(
     m.stack.append(func.node)
     loops, m.loops = m.loops, list(m.loops)
     # Each further level gets half: what a prompt takes from far away is small.
-    steps = MAX_MAKE_STEPS if func.name == "__init__" else MAX_CALL_STEPS
+    steps = MAX_MAKE_STEPS if func.name == "__init__" or not telling else MAX_CALL_STEPS
     limit, m.limit = m.limit, min(m.limit, m.steps + (steps >> max(0, len(m.stack) - 2)))
     reads = {func.module.path}
     recorded = m.recorder.count

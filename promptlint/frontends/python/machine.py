@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from promptlint.frontends.python.record import Recorder
 
 MAX_DEPTH = 8
-MAX_STEPS = 8_000
+MAX_OWN_STEPS = 60_000  # of an entry or module body
+MAX_STEPS = 8_000  # of all that an entry calls
 MAX_CHAIN = 6
 
 
@@ -84,6 +85,7 @@ class Machine:
         self.guards: list[Guard] = []
         self.loops: list[int] = []
         self.stack: list[ast.AST] = []
+        self.own = 0
         self.steps = 0
         self.limit = MAX_STEPS
         self.exhausted = False
@@ -118,6 +120,10 @@ class Machine:
 
     def spend(self) -> bool:
         """Count a step; tell whether the budget of this entry, or of the call at hand, is used up."""
+        if len(self.stack) < 2:
+            # The entry's own body is always run to its end; what it calls shares the budget.
+            self.own += 1
+            return self.own > MAX_OWN_STEPS
         self.steps += 1
         if self.steps > MAX_STEPS:
             self.exhausted = True
