@@ -208,6 +208,8 @@ def items(m: Machine, value: Value, node: ast.expr, frame: Frame) -> list[Item]:
             return [Item(Unknown(frame.module.place(node), name=value.name, cause=value.order), spread=True)]
         return list(value.items)
     if isinstance(value, DictV):
+        if value.order is not None:
+            return [Item(Unknown(frame.module.place(node), cause=value.order), spread=True)]
         return [Item(Str(()) if k is None else Const(k)) for k in value.entries]
     if isinstance(value, Choice):
         return [Item(value, spread=True)]
@@ -259,7 +261,7 @@ def element(m: Machine, value: Value, node: ast.expr, frame: Frame) -> Value:
 
 def order_of(value: Value) -> Cause | None:
     """Return why iterating a value gives no fixed order, if it does not."""
-    if isinstance(value, ListV):
+    if isinstance(value, ListV | DictV):
         return value.order
     cause = value.cause
     return cause if cause is not None and cause.kind is Kind.UNORDERED else None
@@ -277,6 +279,7 @@ def unordered(m: Machine, found: Sequence[Item], node: ast.AST, frame: Frame, wh
 def store(m: Machine, out: DictV, key: Value, value: Value, node: ast.AST, frame: Frame) -> None:
     """Put an entry into a mapping."""
     constant = plain(key)
+    m.scramble(out)
     guards = m.since(out.depth)
     if constant is None or not isinstance(constant, (str, int, bool, float)):
         out.rest.append(value)
@@ -293,6 +296,7 @@ def update(out: DictV, value: Value) -> None:
     if isinstance(value, DictV):
         out.entries.update(value.entries)
         out.rest.extend(value.rest)
+        out.order = out.order or value.order
     else:
         out.rest.append(value)
 
@@ -301,6 +305,7 @@ def copy_dict(value: DictV, depth: int) -> DictV:
     """Return a shallow copy."""
     out = DictV(depth, value.place)
     out.entries = dict(value.entries)
+    out.order = value.order
     out.rest = list(value.rest)
     return out
 

@@ -18,7 +18,7 @@ from promptlint.frontends.python.history import settle
 from promptlint.frontends.python.intervals import with_intervals
 from promptlint.frontends.python.machine import Machine
 from promptlint.frontends.python.modules import TRIGGER, Module, Project
-from promptlint.frontends.python.record import Recorder
+from promptlint.frontends.python.record import Recorder, holds_prompts
 from promptlint.frontends.python.slicing import tells_of_prompts
 from promptlint.frontends.python.statements import execute
 from promptlint.frontends.python.values import ClassV, FuncV
@@ -99,7 +99,7 @@ def _enter_all(m: Machine, module: Module, only: str) -> None:
 def _enter_function(m: Machine, module: Module, func: FuncV, cls: ClassV | None, only: str) -> None:
     if isinstance(func.node, ast.Lambda) or (only and func.name != only):
         return
-    if not tells_of_prompts(func.node):
+    if not (tells_of_prompts(func.node) or holds_prompts(module, cls)):
         return
     receiver = None
     if cls is not None and "staticmethod" not in func.decorators:

@@ -217,7 +217,7 @@ def entries(value: DictV, place: Place) -> ListV:
     for rest in value.rest:
         pair = ListV([Item(Unknown(place, name="key")), Item(Unknown(place, cause=rest.cause))], "tuple")
         pairs.append(Item(pair, spread=True))
-    return ListV(pairs)
+    return ListV(pairs, order=value.order)
 
 
 def _key(key: object, place: Place) -> Value:

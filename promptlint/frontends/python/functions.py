@@ -31,7 +31,7 @@ from promptlint.source import Place
 _GROWING = frozenset(("append", "extend", "insert", "update", "add", "setdefault"))
 MAX_CALL_STEPS = 3_000  # of one call, callees included
 MAX_MAKE_STEPS = 1_000  # of one constructor
-SMALL = 14  # a function with fewer statements is always worth a look
+SMALL = 30  # a function with fewer statements is always worth a look
 
 
 def enter(

@@ -89,6 +89,8 @@ class HistoryWatch:
         if isinstance(owner, Unknown) and key in ("content", "text") and owner.name.endswith("[]") and HISTORY.search(owner.name):
             if loops and any(g.kind == "if" for g in m.guards) and _talks_to_model(frame):
                 self._rewritten(m, node, frame)
+        elif key in ("content", "text") and _last_of_copy(node.value, frame) and not _is_fixed(value):
+            self._rewritten(m, node, frame)
         elif is_history(owner) and isinstance(node.slice, ast.Slice) and _talks_to_model(frame):
             lower = node.slice.lower
             if isinstance(lower, ast.Constant) and node.slice.upper is not None:
@@ -155,6 +157,22 @@ def settle(layout: Layout) -> Layout:
             segment = replace(segment, cause=None, scope=Scope.SESSION)
         segments.append(segment)
     return replace(layout, segments=tuple(segments), observations=tuple({(o.what, o.place): o for o in observations}.values()))
+
+
+def _last_of_copy(node: ast.expr, frame: Frame) -> bool:
+    """Tell whether ``node`` is the last message of a list made for this request only.
+
+    What is added to it is sent once; the next request sends the message without it.
+    """
+    if not (isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and frame.func is not None):
+        return False
+    last = isinstance(node.slice, ast.UnaryOp) and isinstance(node.slice.op, ast.USub)
+    given = {a.arg for a in [*frame.func.node.args.args, *frame.func.node.args.kwonlyargs]}
+    return last and bool(HISTORY.search(node.value.id)) and node.value.id not in given and _talks_to_model(frame)
+
+
+def _is_fixed(value: Value) -> bool:
+    return isinstance(value, Str) and value.plain() is not None
 
 
 def _own_message(segment: Segment, layout: Layout) -> bool:

@@ -21,9 +21,11 @@ from promptlint.frontends.python.modules import Module, Project
 from promptlint.frontends.python.values import (
     Alt,
     ClassV,
+    DictV,
     FuncV,
     Hole,
     Item,
+    ListV,
     Lit,
     Loop,
     Obj,
@@ -84,6 +86,7 @@ class Machine:
         self.recorder = recorder
         self.guards: list[Guard] = []
         self.loops: list[int] = []
+        self.orders: list[tuple[int, Cause]] = []  # unordered loops being run: depth of guards, why
         self.stack: list[ast.AST] = []
         self.own = 0
         self.steps = 0
@@ -101,6 +104,11 @@ class Machine:
     # Filled by the modules that know how; see evaluate.py.
     evaluate: Callable[[ast.expr, Frame], Value]
     execute: Callable[[list[ast.stmt], Frame], bool]
+
+    def scramble(self, grown: ListV | DictV) -> None:
+        """Note that a collection from outside grows in a loop that has no fixed order."""
+        if self.orders and grown.order is None and grown.depth <= self.orders[-1][0]:
+            grown.order = self.orders[-1][1]
 
     def volatile(self, path: str) -> Volatile | None:
         """Return what the catalogue says of a call; the same paths come again and again."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from promptlint.frontends.python import access, engines, files, text
+from promptlint.frontends.python import access, engines, files, library, text
 from promptlint.frontends.python.machine import Frame, Machine, passed
 from promptlint.frontends.python.values import (
     NONE,
@@ -52,7 +52,10 @@ def method(m: Machine, receiver: Value, name: str, given: Arguments, node: ast.C
             if receiver.kind == "path"
             else engines.environment_method(m, receiver, name, given, node, frame)
         )
-        return made or Unknown(frame.module.place(node), name=name, path=f"{receiver.name}.{name}()")
+        if made is not None:
+            return made
+        kind = "pathlib.Path()" if receiver.kind == "path" else receiver.name
+        return library.unknown_call(m, Unknown(None, name=name, path=f"{kind}.{name}"), given, node, frame)
     if isinstance(receiver, FuncV) and name in ("invoke", "ainvoke", "run", "call", "func", "partial"):
         from promptlint.frontends.python.functions import invoke
 
@@ -169,6 +172,8 @@ def _replaced(parts: tuple[Part, ...], wanted: str, new: Value, place, written: 
 def _list(m: Machine, value: ListV, name: str, given: Arguments, node: ast.Call, frame: Frame) -> Value:
     guards = m.since(value.depth)
     first = given.args[0] if given.args else None
+    if name in ("append", "add", "appendleft", "extend", "insert") and value.kind != "set":
+        m.scramble(value)
     if name in ("append", "add", "appendleft") and first is not None:
         item = Item(first, guards)
         if name == "appendleft":
@@ -232,10 +237,13 @@ def _dict(m: Machine, value: DictV, name: str, given: Arguments, node: ast.Call,
     if name == "items":
         return entries(value, place)
     if name == "keys":
-        return ListV([pair.value.items[0] if isinstance(pair.value, ListV) else pair for pair in entries(value, place).items])
+        keys = [pair.value.items[0] if isinstance(pair.value, ListV) else pair for pair in entries(value, place).items]
+        return ListV(keys, order=value.order)
     if name == "values":
-        return ListV([Item(i.value, i.guards) for i in value.entries.values()] + [Item(r, spread=True) for r in value.rest])
+        items = [Item(i.value, i.guards) for i in value.entries.values()]
+        return ListV(items + [Item(r, spread=True) for r in value.rest], order=value.order)
     if name == "update":
+        m.scramble(value)
         for other in given.args:
             access.update(value, other)
         for keyword, item in given.keywords.items():

@@ -13,6 +13,7 @@ from promptlint.frontends.python import access, engines, text
 from promptlint.frontends.python.emit import Emitter
 from promptlint.frontends.python.history import HistoryWatch
 from promptlint.frontends.python.machine import Frame, Machine
+from promptlint.frontends.python.modules import Module
 from promptlint.frontends.python.requests import request
 from promptlint.frontends.python.values import (
     Choice,
@@ -116,7 +117,9 @@ class Recorder(HistoryWatch):
         if self.silent or frame.func is None or not isinstance(value, (Str, Template, ListV, Choice)):
             return
         name = frame.func.name
-        if is_prompt_name(name) or "prompt" in name:
+        if "description" in name and isinstance(value, Str) and value.cause is not None:
+            self.tool_text(m, value, node, frame)
+        elif is_prompt_name(name) or "prompt" in name or _prompt_home(frame, value):
             if isinstance(value, ListV):
                 if value.items and _is_message(value.items[0].value):
                     self.message_list(m, name, value, node, frame)
@@ -294,6 +297,17 @@ class Recorder(HistoryWatch):
             return
         self.seen.add(key)
         self.layouts.append(replace(layout, segments=layout.segments))
+
+
+def _prompt_home(frame: Frame, value: Value) -> bool:
+    """Tell whether a long text is made in a class or file that says it holds prompts."""
+    return isinstance(value, Str) and value.literal_length() >= 120 and holds_prompts(frame.module, frame.cls)
+
+
+def holds_prompts(module: Module, cls: ClassV | None) -> bool:
+    """Tell whether the name of a file or class says that prompts are made in it."""
+    stem = module.path.rsplit("/", 1)[-1]
+    return "prompt" in stem.lower() or (cls is not None and "prompt" in cls.name.lower())
 
 
 def is_prompt_name(name: str) -> bool:

@@ -21,7 +21,7 @@ from promptlint.frontends.python.values import (
     Unknown,
     Value,
 )
-from promptlint.layout import Guard, Scope
+from promptlint.layout import Cause, Guard, Scope
 
 
 def execute(m: Machine, body: list[ast.stmt], frame: Frame) -> bool:
@@ -81,6 +81,7 @@ def _augassign(m: Machine, node: ast.AugAssign, frame: Frame) -> bool:
         value = Str(text.parts_of(left, place, "") + text.parts_of(right, place, frame.module.text(node.value)))
     elif isinstance(left, ListV) and isinstance(node.op, (ast.Add, ast.BitOr)):
         guards = m.since(left.depth)
+        m.scramble(left)
         for item in access.items(m, right, node.value, frame):
             left.items.append(Item(item.value, guards + item.guards, item.spread))
         m.recorder.grown(m, left, node, frame)
@@ -240,12 +241,19 @@ def _for(m: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> bool:
             del m.guards[depth:]
         execute(m, node.orelse, frame)
         return False
-    guard = Guard("for", frame.module.text(node.iter), frame.module.place(node.iter), name=name_in(node.iter))
+    order = access.order_of(iterable)
+    guard = Guard(
+        "for",
+        frame.module.text(node.iter),
+        frame.module.place(node.iter),
+        scope=order.scope if order else Scope.UNKNOWN,
+        cause=order,
+        name=name_in(node.iter),
+    )
     loop = next(m.fresh)
     element = access.element(m, iterable, node.iter, frame)
     if _counts(node.iter):
         element = _counted(m, node, element, loop, frame)
-    order = access.order_of(iterable)
     _body(m, guard, loop, node.body, frame, lambda: assign(m, node.target, element, frame), order)
     execute(m, node.orelse, frame)
     return False
@@ -277,12 +285,14 @@ def _while(m: Machine, node: ast.While, frame: Frame) -> bool:
 
 
 def _body(
-    m: Machine, guard: Guard, loop: int, body: list[ast.stmt], frame: Frame, start: Callable[[], None], order: object
+    m: Machine, guard: Guard, loop: int, body: list[ast.stmt], frame: Frame, start: Callable[[], None], order: Cause | None
 ) -> None:
     """Run a loop's body once and join what it did with the state before it."""
     before = dict(frame.names)
     m.loops.append(loop)
     depth = len(m.guards)
+    if order is not None:
+        m.orders.append((depth, order))
     try:
         with m.under(guard):
             start()
@@ -290,6 +300,8 @@ def _body(
     finally:
         m.loops.pop()
         del m.guards[depth:]
+        if order is not None:
+            m.orders.pop()
     for name, value in list(frame.names.items()):
         old = before.get(name)
         if old is None or old is value:
@@ -298,10 +310,6 @@ def _body(
             frame.names[name] = Str(repeat_parts(guard, old.parts, value.parts))
         elif not (isinstance(value, Unknown) and value.loop):
             frame.names[name] = join(guard, old, [value, old])
-    if order is not None:
-        for value in frame.names.values():
-            if isinstance(value, ListV) and value.kind == "list" and any(guard in i.guards for i in value.items):
-                value.order = value.order or order  # type: ignore[assignment]
 
 
 def _with(m: Machine, node: ast.With | ast.AsyncWith, frame: Frame) -> bool | Guard:

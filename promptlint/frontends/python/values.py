@@ -222,9 +222,10 @@ class ListV(Value):
 class DictV(Value):
     """A mapping in insertion order. ``rest`` holds values merged in from unknown mappings."""
 
-    __slots__ = ("depth", "entries", "place", "rest")
+    __slots__ = ("depth", "entries", "order", "place", "rest")
 
     def __init__(self, depth: int = 0, place: Place | None = None) -> None:
+        self.order: Cause | None = None  # why the order of insertion is not fixed
         self.entries: dict[object, Item] = {}
         self.rest: list[Value] = []
         self.depth = depth
@@ -443,6 +444,7 @@ def nested_cause(value: Value) -> Cause | None:
             best = worst(best, one.order)
             todo.extend(i.value for i in one.items[:50])
         elif isinstance(one, DictV):
+            best = worst(best, one.order)
             todo.extend(i.value for i in list(one.entries.values())[:50])
             todo.extend(one.rest)
         elif isinstance(one, Choice):
