@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from promptlint.frontends.python import files, objects
 from promptlint.frontends.python.machine import Frame, Machine, passed, unknown_like
+from promptlint.frontends.python.pieces import map_causes, worst
 from promptlint.frontends.python.values import (
     Bound,
     Choice,
@@ -27,15 +28,19 @@ from promptlint.frontends.python.values import (
     Unknown,
     Value,
     choice,
-    map_causes,
-    worst,
 )
 from promptlint.layout import Cause, Confidence, Kind, Scope
 from promptlint.source import Place
 
 MAX_UNROLL = 16
 _BUILTINS = frozenset(dir(builtins))
-_DATE_PARTS = {"date": Scope.DAY, "day": Scope.DAY, "month": Scope.DAY, "weekday": Scope.DAY, "isoweekday": Scope.DAY}
+_DATE_PARTS = {
+    "date": Scope.DAY,
+    "day": Scope.DAY,
+    "month": Scope.DAY,
+    "weekday": Scope.DAY,
+    "isoweekday": Scope.DAY,
+}
 
 
 def visible(frame: Frame) -> dict[str, Value]:
@@ -114,7 +119,14 @@ def external(m: Machine, value: Ext, node: ast.AST, frame: Frame) -> Value:
         frame.module.place(node),
         name=value.path,
         path=value.path,
-        cause=Cause(found.kind, found.scope, value.path, found.confidence, frame.module.place(node), variant=found.variant),
+        cause=Cause(
+            found.kind,
+            found.scope,
+            value.path,
+            found.confidence,
+            frame.module.place(node),
+            variant=found.variant,
+        ),
     )
 
 
@@ -133,7 +145,9 @@ def subscript(m: Machine, value: Value, node: ast.Subscript, frame: Frame) -> Va
                 return value
             return Unknown(place, name="", cause=value.cause, text=frame.module.text(node))
         if isinstance(value, Unknown):
-            return m.recorder.mark_cut(m, value, unknown_like(value, cause=value.cause, place=place), node, frame)
+            return m.recorder.mark_cut(
+                m, value, unknown_like(value, cause=value.cause, place=place), node, frame
+            )
         return Unknown(place, cause=value.cause)
     key = m.evaluate(node.slice, frame)
     constant = plain(key)
@@ -142,7 +156,9 @@ def subscript(m: Machine, value: Value, node: ast.Subscript, frame: Frame) -> Va
             return found
         if constant is None and value.entries and not value.rest:
             return _any_of(m, [i.value for i in value.entries.values()], node, key, frame)
-        return Unknown(place, name=str(constant or ""), path=f"?.{constant}", cause=worst(*(r.cause for r in value.rest)))
+        return Unknown(
+            place, name=str(constant or ""), path=f"?.{constant}", cause=worst(*(r.cause for r in value.rest))
+        )
     if isinstance(value, ListV):
         if isinstance(constant, int) and value.known() and -len(value.items) <= constant < len(value.items):
             return value.items[constant].value
@@ -156,13 +172,21 @@ def subscript(m: Machine, value: Value, node: ast.Subscript, frame: Frame) -> Va
     if isinstance(value, Unknown):
         label = str(constant) if constant is not None else (key.name if isinstance(key, Unknown) else "")
         base = value.name
-        named = f"{base}.{label}" if base and label and isinstance(constant, str) else label if isinstance(constant, str) else base
-        return Unknown(place, name=named, path=f"{value.path}[]", cause=worst(value.cause, key.cause), loop=value.loop)
+        named = (
+            f"{base}.{label}"
+            if base and label and isinstance(constant, str)
+            else label
+            if isinstance(constant, str)
+            else base
+        )
+        return Unknown(
+            place, name=named, path=f"{value.path}[]", cause=worst(value.cause, key.cause), loop=value.loop
+        )
     if isinstance(value, Ext):
-        found = m.catalog.value(value.path)
+        known = m.catalog.value(value.path)
         cause = None
-        if found is not None:
-            cause = Cause(found.kind, found.scope, value.path, found.confidence, place, variant=found.variant)
+        if known is not None:
+            cause = Cause(known.kind, known.scope, value.path, known.confidence, place, variant=known.variant)
         return Unknown(place, name=str(constant or value.path), path=f"{value.path}[]", cause=cause)
     if isinstance(value, ClassV):
         return value
@@ -174,9 +198,19 @@ def _any_of(m: Machine, values: list[Value], node: ast.expr, key: Value, frame: 
     if 1 <= len(values) <= 8 and all(isinstance(v, (Str, Template, FuncV, ClassV)) for v in values):
         from promptlint.layout import Guard
 
-        guard = Guard("if", frame.module.text(node), frame.module.place(node), cause=key.cause, name=getattr(key, "name", ""))
+        guard = Guard(
+            "if",
+            frame.module.text(node),
+            frame.module.place(node),
+            cause=key.cause,
+            name=getattr(key, "name", ""),
+        )
         return choice(guard, values)
-    return Unknown(frame.module.place(node), name=getattr(key, "name", ""), cause=worst(*(v.cause for v in values), key.cause))
+    return Unknown(
+        frame.module.place(node),
+        name=getattr(key, "name", ""),
+        cause=worst(*(v.cause for v in values), key.cause),
+    )
 
 
 def _sliced(m: Machine, value: ListV, part: ast.Slice, frame: Frame) -> ListV:
@@ -213,7 +247,9 @@ def items(m: Machine, value: Value, node: ast.expr, frame: Frame) -> list[Item]:
         return [Item(Str(()) if k is None else Const(k)) for k in value.entries]
     if isinstance(value, Choice):
         return [Item(value, spread=True)]
-    return [Item(unknown_like(value, cause=value.cause) if isinstance(value, Unknown) else value, spread=True)]
+    return [
+        Item(unknown_like(value, cause=value.cause) if isinstance(value, Unknown) else value, spread=True)
+    ]
 
 
 def elements(value: Value) -> list[Value] | None:
@@ -251,7 +287,9 @@ def element(m: Machine, value: Value, node: ast.expr, frame: Frame) -> Value:
         cause = value.cause
         if cause is not None and cause.kind is Kind.UNORDERED:
             cause = None
-        return Unknown(place, name=f"{base}[]" if base else "", path=f"{value.path}[]", cause=cause, loop=value.loop)
+        return Unknown(
+            place, name=f"{base}[]" if base else "", path=f"{value.path}[]", cause=cause, loop=value.loop
+        )
     if isinstance(value, Choice):
         for option in value.values:
             if isinstance(option, ListV) and option.items:
@@ -271,7 +309,12 @@ def unordered(m: Machine, found: Sequence[Item], node: ast.AST, frame: Frame, wh
     """Return a set: its elements, and the fact that their order follows the hash seed of the process."""
     place = frame.module.place(node)
     cause = Cause(
-        Kind.UNORDERED, Scope.PROCESS, what or frame.module.text(node, 40), Confidence.HIGH, place, variant="set"
+        Kind.UNORDERED,
+        Scope.PROCESS,
+        what or frame.module.text(node, 40),
+        Confidence.HIGH,
+        place,
+        variant="set",
     )
     return ListV(list(found), "set", cause, len(m.guards))
 
@@ -312,7 +355,12 @@ def copy_dict(value: DictV, depth: int) -> DictV:
 
 def formatted(m: Machine, value: Value, spec: str) -> Value:
     """Return ``format(value, spec)``: a date format decides how often a clock's text changes."""
-    if isinstance(value, Unknown) and value.cause is not None and value.cause.kind is Kind.CLOCK and "%" in spec:
+    if (
+        isinstance(value, Unknown)
+        and value.cause is not None
+        and value.cause.kind is Kind.CLOCK
+        and "%" in spec
+    ):
         return unknown_like(value, cause=clock(m, value.cause, spec), multiline=False)
     return value
 

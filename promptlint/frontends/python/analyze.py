@@ -25,6 +25,7 @@ from promptlint.frontends.python.values import ClassV, FuncV
 from promptlint.layout import Layout, LayoutKind, Observation
 from promptlint.source import Place, Span
 
+
 @dataclass(frozen=True, slots=True)
 class Unit:
     """What one file gives, and every file that was read for it."""
@@ -83,7 +84,9 @@ def _unreadable(module: Module) -> Layout:
     start = starts[min(line, len(starts)) - 1]
     place = Place(module.path, Span(start, start + len(module.source.line_text(min(line, len(starts))))))
     seen = Observation("parse-error", place, why)
-    return Layout(module.path, place, (), LayoutKind.PROMPT, complete=False, gaps=(why,), observations=(seen,))
+    return Layout(
+        module.path, place, (), LayoutKind.PROMPT, complete=False, gaps=(why,), observations=(seen,)
+    )
 
 
 def _enter_all(m: Machine, module: Module, only: str) -> None:

@@ -6,13 +6,22 @@ import json
 from collections.abc import Iterator
 
 from promptlint.frontends.python import access
-from promptlint.frontends.python.values import DictV, Hole, ListV, Lit, Str, Unknown, Value
+from promptlint.frontends.python.pieces import Hole, Lit
+from promptlint.frontends.python.values import DictV, ListV, Str, Unknown, Value
 from promptlint.layout import Parameter, Scope
 from promptlint.source import Place
 
 # Headers and body fields by which providers and engines choose a cache or a replica.
 KEYS = frozenset(
-    ("prompt_cache_key", "cache_salt", "extra_key", "x-grok-conv-id", "x-session-affinity", "x-session-id", "session_id")
+    (
+        "prompt_cache_key",
+        "cache_salt",
+        "extra_key",
+        "x-grok-conv-id",
+        "x-session-affinity",
+        "x-session-id",
+        "session_id",
+    )
 )
 POINTS = "cache_control_injection_points"
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from promptlint.frontends.python import access, functions, library, methods, objects, text
 from promptlint.frontends.python.machine import Frame, Machine, passed
+from promptlint.frontends.python.pieces import Hole, Part, worst
 from promptlint.frontends.python.slicing import tells_of_prompts
 from promptlint.frontends.python.values import (
     Bound,
@@ -16,18 +17,14 @@ from promptlint.frontends.python.values import (
     DictV,
     Ext,
     FuncV,
-    Hole,
     Item,
     ListV,
     Obj,
-    Part,
     Str,
     Super,
-    Template,
     Unknown,
     Value,
     choice,
-    worst,
 )
 from promptlint.layout import Cause, Scope
 from promptlint.source import Place
@@ -97,7 +94,9 @@ def arguments(m: Machine, node: ast.Call, frame: Frame) -> Arguments:
                 if isinstance(key, str):
                     out.keywords.setdefault(key, item.value)
             if value.rest:
-                out.rest = Unknown(frame.module.place(keyword.value), cause=worst(*(r.cause for r in value.rest)))
+                out.rest = Unknown(
+                    frame.module.place(keyword.value), cause=worst(*(r.cause for r in value.rest))
+                )
         else:
             out.rest = value
     return out
@@ -107,7 +106,9 @@ def apply(m: Machine, callee: Value, given: Arguments, node: ast.Call, frame: Fr
     """Return the result of calling a value."""
     if isinstance(callee, Bound):
         if isinstance(callee.func, Ext) and callee.receiver is not None:
-            return methods.method(m, callee.receiver, callee.func.path.removeprefix("method."), given, node, frame)
+            return methods.method(
+                m, callee.receiver, callee.func.path.removeprefix("method."), given, node, frame
+            )
         args = [*callee.args, *given.args]
         keywords = {**callee.keywords, **given.keywords}
         if isinstance(callee.func, FuncV):
@@ -176,7 +177,9 @@ def _default(m: Machine, cls: ClassV, name: str, node: ast.Call, frame: Frame) -
                     for keyword in value.keywords:
                         if keyword.arg in ("default_factory", "factory"):
                             made = apply(m, m.evaluate(keyword.value, inner), Arguments(), value, inner)
-                            return access.frozen(made, Scope.SESSION, one.module.place(value), f"default of {name}")
+                            return access.frozen(
+                                made, Scope.SESSION, one.module.place(value), f"default of {name}"
+                            )
                         if keyword.arg == "default":
                             return m.evaluate(keyword.value, inner)
                     if value.args and objects.is_data(cls):
@@ -212,7 +215,8 @@ def percent(m: Machine, left: Str, right: Value, place: Place) -> Value:
 def entries(value: DictV, place: Place) -> ListV:
     """Return ``mapping.items()`` as pairs."""
     pairs = [
-        Item(ListV([Item(_key(k, place)), Item(i.value)], "tuple"), i.guards) for k, i in value.entries.items()
+        Item(ListV([Item(_key(k, place)), Item(i.value)], "tuple"), i.guards)
+        for k, i in value.entries.items()
     ]
     for rest in value.rest:
         pair = ListV([Item(Unknown(place, name="key")), Item(Unknown(place, cause=rest.cause))], "tuple")
@@ -222,11 +226,8 @@ def entries(value: DictV, place: Place) -> ListV:
 
 def _key(key: object, place: Place) -> Value:
     from promptlint.frontends.python.machine import fixed
-    from promptlint.frontends.python.values import Lit
+    from promptlint.frontends.python.pieces import Lit
 
     if isinstance(key, str):
         return Str((Lit(key, fixed(place, key), whole=True),))
     return Const(key)
-
-
-__all__ = ["Arguments", "Template", "apply", "call", "entries", "instantiate", "percent"]

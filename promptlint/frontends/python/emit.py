@@ -9,20 +9,14 @@ from promptlint.frontends.python import text
 from promptlint.frontends.python.engines import role_of
 from promptlint.frontends.python.machine import fixed
 from promptlint.frontends.python.methods import filled_messages
+from promptlint.frontends.python.pieces import Alt, Hole, Lit, Loop, Part, Seg, flat
 from promptlint.frontends.python.values import (
-    Alt,
     Choice,
     Const,
     DictV,
-    Hole,
     Item,
     ListV,
-    Lit,
-    Loop,
-    Mark,
     Obj,
-    Part,
-    Seg,
     Str,
     Template,
     Unknown,
@@ -94,7 +88,14 @@ class Emitter:
         # A number that is counted within the text is no counter of requests.
         name = "" if part.loop and cause is None else part.name
         origin = Origin(kind, part.expression, name)
-        return Segment(part.place, None, origin, scope=cause.scope if cause else Scope.UNKNOWN, cause=cause, guards=guards)
+        return Segment(
+            part.place,
+            None,
+            origin,
+            scope=cause.scope if cause else Scope.UNKNOWN,
+            cause=cause,
+            guards=guards,
+        )
 
     def _add(self, segment: Segment) -> None:
         self.segments.append(replace(segment, section=self.section, role=self.role, message=self.message))
@@ -188,7 +189,9 @@ class Emitter:
         elif isinstance(value, Choice):
             for index, option in enumerate(value.values):
                 self.message -= 1
-                self._message(Item(option, spread=item.spread), place, (*guards, replace(value.guard, branch=index)))
+                self._message(
+                    Item(option, spread=item.spread), place, (*guards, replace(value.guard, branch=index))
+                )
         elif isinstance(value, ListV):
             self.message -= 1
             self.messages(value, place, guards)
@@ -265,7 +268,7 @@ def replace_end(place: Place) -> Place:
 
 
 def _first_place(parts: Sequence[Part]) -> Place | None:
-    for part in text.flat(parts):
+    for part in flat(parts):
         if isinstance(part, Lit):
             return part.place()
         if isinstance(part, Hole):
@@ -273,6 +276,3 @@ def _first_place(parts: Sequence[Part]) -> Place | None:
         if isinstance(part, Seg):
             return part.segment.place
     return None
-
-
-__all__ = ["MARKERS", "Emitter", "Mark", "serialised"]

@@ -11,31 +11,32 @@ from promptlint.frontends import jinja
 from promptlint.frontends.mapped import MappedText
 from promptlint.frontends.python import access, text
 from promptlint.frontends.python.machine import Frame, Machine
+from promptlint.frontends.python.pieces import Hole, Lit, Part, Seg
 from promptlint.frontends.python.values import (
     Choice,
     Const,
     DictV,
     Ext,
     FuncV,
-    Hole,
-    Item,
     ListV,
-    Lit,
     Obj,
-    Part,
-    Seg,
     Str,
     Template,
     Unknown,
     Value,
 )
-from promptlint.layout import OriginKind
 
 if TYPE_CHECKING:
     from promptlint.catalog.model import Sink
     from promptlint.frontends.python.calls import Arguments
 
-_STYLES = {"f-string": "format", "format": "format", "mustache": "mustache", "$": "dollar", "dollar": "dollar"}
+_STYLES = {
+    "f-string": "format",
+    "format": "format",
+    "mustache": "mustache",
+    "$": "dollar",
+    "dollar": "dollar",
+}
 _ROLES = {"human": "user", "ai": "assistant", "model": "assistant", "developer": "system", "bot": "assistant"}
 _JINJA_FILE = re.compile(r"\.(j2|jinja2?|md|txt|html|xml|prompt|tpl|tmpl)$")
 
@@ -118,7 +119,11 @@ def made(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
         values = carried(sink, given, "values")
         if isinstance(source, Str):
             fields = text.keys_of(values) if isinstance(values, DictV) else {}
-            return Str(text.fill(dialect_parts(m, source.parts, sink.dialect), {**fields, **given.keywords}, None, False))
+            return Str(
+                text.fill(
+                    dialect_parts(m, source.parts, sink.dialect), {**fields, **given.keywords}, None, False
+                )
+            )
     return None
 
 
@@ -192,7 +197,11 @@ def _messages(m: Machine, value: Value, dialect: str, node: ast.Call, frame: Fra
     out: list[Value] = []
     for item in value.items:
         entry = item.value
-        if isinstance(entry, ListV) and len(entry.items) == 2 and isinstance(role := access.plain(entry.items[0].value), str):
+        if (
+            isinstance(entry, ListV)
+            and len(entry.items) == 2
+            and isinstance(role := access.plain(entry.items[0].value), str)
+        ):
             content = entry.items[1].value
             if role == "placeholder":
                 name = access.plain(content)
@@ -219,7 +228,9 @@ def _environment(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> 
     return obj
 
 
-def environment_method(m: Machine, env: Obj, name: str, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+def environment_method(
+    m: Machine, env: Obj, name: str, given: Arguments, node: ast.Call, frame: Frame
+) -> Value | None:
     """Return the result of a method of a Jinja environment."""
     first = given.args[0] if given.args else None
     if name in ("get_template", "select_template") and first is not None:
@@ -231,11 +242,6 @@ def environment_method(m: Machine, env: Obj, name: str, given: Arguments, node: 
     return None
 
 
-def filled_calls(parts: tuple[Part, ...]) -> bool:
-    """Tell whether a template has holes that call something."""
-    return any(isinstance(p, Seg) and p.segment.origin.kind is OriginKind.CALL for p in text.flat(parts))
-
-
 HANDLERS: dict[str, Callable[..., Value | None]] = {
     "jinja2.Environment": _environment,
     "jinja2.environment.Environment": _environment,
@@ -243,6 +249,3 @@ HANDLERS: dict[str, Callable[..., Value | None]] = {
     "jinja2.sandbox.ImmutableSandboxedEnvironment": _environment,
     "jinja2.nativetypes.NativeEnvironment": _environment,
 }
-
-__all__ = ["HANDLERS", "Item", "called", "environment_method", "made", "role_of", "template_file"]
-

@@ -7,35 +7,27 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from promptlint.frontends.mapped import MappedText
-from promptlint.frontends.python import access, calls, files, text
-from promptlint.frontends.python.machine import Frame, Machine, literal
+from promptlint.frontends.python import access, calls, comprehensions, files, text
+from promptlint.frontends.python.conditions import guard_of, name_in, truth
+from promptlint.frontends.python.machine import Frame, Machine
+from promptlint.frontends.python.pieces import Lit, Part, TextSource, worst
 from promptlint.frontends.python.strings import Field, scan
 from promptlint.frontends.python.values import (
     NONE,
     Const,
     DictV,
-    Ext,
     FuncV,
     Item,
     ListV,
-    Lit,
-    Mark,
-    Obj,
-    Part,
     Str,
     Template,
-    TextSource,
     Unknown,
     Value,
     choice,
-    worst,
 )
-from promptlint.layout import Cause, Confidence, Guard, Kind, Scope
+from promptlint.layout import Guard, Kind
 
 _LONGEST = 1_000_000  # characters of a text that is written many times over
-_PLAIN_CALLS = frozenset(
-    ("len", "isinstance", "any", "all", "bool", "str", "enumerate", "reversed", "sorted", "list", "zip", "range", "set", "tuple", "iter")
-)
 
 
 def evaluate(m: Machine, node: ast.expr, frame: Frame) -> Value:
@@ -91,7 +83,13 @@ def _piece(m: Machine, piece: MappedText | Field, frame: Frame) -> tuple[Part, .
     if piece.spec:
         value = access.formatted(m, value, "".join(p.text for p in piece.spec if isinstance(p, MappedText)))
     if piece.conversion == "r" and isinstance(value, Str):
-        quote = Lit("'", TextSource(place.path, lambda: MappedText(place.path, "'", ((0, place.span.start),), place.span.end)), whole=True)
+        quote = Lit(
+            "'",
+            TextSource(
+                place.path, lambda: MappedText(place.path, "'", ((0, place.span.start),), place.span.end)
+            ),
+            whole=True,
+        )
         return (quote, *text.parts_of(value, place, written), quote)
     return text.parts_of(value, place, written[:80])
 
@@ -115,11 +113,16 @@ def _binary(m: Machine, node: ast.BinOp, frame: Frame) -> Value:
         if isinstance(left, Str) or isinstance(right, Str):
             if isinstance(left, (ListV, DictV)) or isinstance(right, (ListV, DictV)):
                 return left if isinstance(left, ListV) else right
-            return Str(text.parts_of(left, frame.module.place(node.left), frame.module.text(node.left))
-                       + text.parts_of(right, frame.module.place(node.right), frame.module.text(node.right)))
+            return Str(
+                text.parts_of(left, frame.module.place(node.left), frame.module.text(node.left))
+                + text.parts_of(right, frame.module.place(node.right), frame.module.text(node.right))
+            )
         if isinstance(left, ListV) or isinstance(right, ListV):
             items = [*access.items(m, left, node.left, frame), *access.items(m, right, node.right, frame)]
-            order = worst(left.order if isinstance(left, ListV) else None, right.order if isinstance(right, ListV) else None)
+            order = worst(
+                left.order if isinstance(left, ListV) else None,
+                right.order if isinstance(right, ListV) else None,
+            )
             return ListV(items, order=order, depth=len(m.guards))
     if isinstance(node.op, ast.Div) and (path := files.joined(m, left, right)) is not None:
         return path
@@ -141,7 +144,9 @@ def _binary(m: Machine, node: ast.BinOp, frame: Frame) -> Value:
         return _repeated(left, right)
     if isinstance(left, Const) and isinstance(right, Const):
         return access.arithmetic(node.op, left, right)
-    return Unknown(place, name=frame.module.text(node, 40), cause=worst(left.cause, right.cause), multiline=False)
+    return Unknown(
+        place, name=frame.module.text(node, 40), cause=worst(left.cause, right.cause), multiline=False
+    )
 
 
 def _repeated(value: Str, times: Value) -> Str:
@@ -157,59 +162,6 @@ def _repeated(value: Str, times: Value) -> Str:
 
 def _is_set(*values: Value) -> bool:
     return any(isinstance(v, ListV) and v.kind == "set" for v in values)
-
-
-def guard_of(m: Machine, test: ast.expr, value: Value, frame: Frame, branch: int = 0, kind: str = "if") -> Guard:
-    """Return the guard that a condition makes."""
-    cause = value.cause
-    return Guard(
-        kind,
-        frame.module.text(test),
-        frame.module.place(test),
-        branch,
-        cause.scope if cause else Scope.UNKNOWN,
-        cause,
-        name_in(test),
-    )
-
-
-def name_in(node: ast.expr) -> str:
-    """Return the first dotted name of a condition: what decides it."""
-    known: str | None = getattr(node, "_name_in", None)
-    if known is None:
-        known = node._name_in = _name_in(node)  # type: ignore[attr-defined]
-    return known
-
-
-def _name_in(node: ast.expr) -> str:
-    for child in ast.walk(node):
-        if isinstance(child, ast.Attribute | ast.Name):
-            dotted = dotted_name(child)
-            if dotted and dotted not in _PLAIN_CALLS:
-                return dotted
-    return ""
-
-
-def dotted_name(node: ast.expr) -> str:
-    """Return ``a.b.c`` for such an expression, else an empty text."""
-    names = []
-    while isinstance(node, ast.Attribute):
-        names.append(node.attr)
-        node = node.value
-    if isinstance(node, ast.Name):
-        return ".".join([node.id, *reversed(names)])
-    return ""
-
-
-def truth(value: Value) -> bool | None:
-    """Tell whether a value is certainly true or false."""
-    if isinstance(value, Const):
-        return bool(value.value)
-    if isinstance(value, Str) and not value.parts:
-        return False
-    if isinstance(value, (FuncV, Obj)):
-        return True
-    return None
 
 
 def _ifexp(m: Machine, node: ast.IfExp, frame: Frame) -> Value:
@@ -252,16 +204,21 @@ def _boolop(m: Machine, node: ast.BoolOp, frame: Frame) -> Value:
         for expr, value in reversed(kept[:-1]):
             out = choose(guard_of(m, expr, value, frame), value, out, None)
         return out
-    known = [truth(v) for v in values]
-    if False in known:
-        return values[known.index(False)]
+    truths = [truth(v) for v in values]
+    if False in truths:
+        return values[truths.index(False)]
     return Unknown(frame.module.place(node), name=name_in(node), cause=worst(*(v.cause for v in values)))
 
 
 def _compare(m: Machine, node: ast.Compare, frame: Frame) -> Value:
     left = m.evaluate(node.left, frame)
     others = [m.evaluate(c, frame) for c in node.comparators]
-    if isinstance(left, Const) and left.value is None and isinstance(node.ops[0], ast.Is) and isinstance(others[0], Const):
+    if (
+        isinstance(left, Const)
+        and left.value is None
+        and isinstance(node.ops[0], ast.Is)
+        and isinstance(others[0], Const)
+    ):
         return Const(others[0].value is None)
     if isinstance(node.ops[0], (ast.In, ast.NotIn)):
         # Membership does not read the order of a collection, nor the text of a value.
@@ -278,7 +235,9 @@ def _unary(m: Machine, node: ast.UnaryOp, frame: Frame) -> Value:
         known = truth(value)
         if known is not None:
             return Const(not known)
-        return Unknown(frame.module.place(node), name=name_in(node.operand), cause=value.cause, multiline=False)
+        return Unknown(
+            frame.module.place(node), name=name_in(node.operand), cause=value.cause, multiline=False
+        )
     if isinstance(value, Const) and isinstance(node.op, ast.USub) and isinstance(value.value, (int, float)):
         return Const(-value.value)
     return value
@@ -311,91 +270,6 @@ def _dict(m: Machine, node: ast.Dict, frame: Frame) -> Value:
         access.store(m, out, m.evaluate(key, frame), item, key, frame)
     m.recorder.mapping(m, out, node, frame)
     return out
-
-
-def _comprehension(m: Machine, node: ast.ListComp | ast.GeneratorExp | ast.SetComp, frame: Frame) -> Value:
-    depth = len(m.guards)
-    out: list[Item] = []
-    order = _over(m, node.generators, 0, frame, lambda: out.append(Item(m.evaluate(node.elt, frame), m.since(depth))))
-    if isinstance(node, ast.SetComp):
-        return access.unordered(m, out, node, frame)
-    result = ListV(out, order=order, depth=depth)
-    m.recorder.comprehension(m, result, node, frame)
-    return result
-
-
-def _dictcomp(m: Machine, node: ast.DictComp, frame: Frame) -> Value:
-    depth = len(m.guards)
-    out = DictV(depth, frame.module.place(node))
-    _over(
-        m,
-        node.generators,
-        0,
-        frame,
-        lambda: access.store(m, out, m.evaluate(node.key, frame), m.evaluate(node.value, frame), node.key, frame),
-    )
-    return out
-
-
-def _over(m: Machine, generators: list[ast.comprehension], index: int, frame: Frame, body: Callable[[], object]) -> Cause | None:
-    """Run a comprehension's body for each element, and return why its order is not fixed."""
-    if index == len(generators):
-        body()
-        return None
-    generator = generators[index]
-    iterable = m.evaluate(generator.iter, frame)
-    targets = {n.id for n in ast.walk(generator.target) if isinstance(n, ast.Name)}
-    saved = {name: frame.names.get(name) for name in targets}
-    order = access.order_of(iterable)
-    known = access.unrolled(m, iterable)
-    if known is not None:
-        inner = None
-        for item in known:
-            bind_target(m, generator.target, item, frame)
-            inner = worst(inner, _filtered(m, generators, index, frame, body))
-    else:
-        guard = Guard(
-            "for",
-            frame.module.text(generator.iter),
-            frame.module.place(generator.iter),
-            name=name_in(generator.iter),
-        )
-        with m.under(guard):
-            bind_target(m, generator.target, access.element(m, iterable, generator.iter, frame), frame)
-            inner = _filtered(m, generators, index, frame, body)
-    for name, old in saved.items():
-        if old is None:
-            frame.names.pop(name, None)
-        else:
-            frame.names[name] = old
-    return worst(order, inner)
-
-
-def _filtered(m: Machine, generators: list[ast.comprehension], index: int, frame: Frame, body: Callable[[], object]) -> Cause | None:
-    tests = generators[index].ifs
-    pushed = 0
-    for test in tests:
-        value = m.evaluate(test, frame)
-        known = truth(value)
-        if known is False:
-            for _ in range(pushed):
-                m.guards.pop()
-            return None
-        if known is None:
-            m.guards.append(guard_of(m, test, value, frame))
-            pushed += 1
-    try:
-        return _over(m, generators, index + 1, frame, body)
-    finally:
-        for _ in range(pushed):
-            m.guards.pop()
-
-
-def bind_target(m: Machine, target: ast.expr, value: Value, frame: Frame) -> None:
-    """Assign to a loop or assignment target."""
-    from promptlint.frontends.python.statements import assign
-
-    assign(m, target, value, frame)
 
 
 def _lambda(m: Machine, node: ast.Lambda, frame: Frame) -> Value:
@@ -450,10 +324,10 @@ _HANDLERS: dict[type[ast.expr], Callable[..., Value]] = {
     ast.Tuple: _sequence,
     ast.Set: _set,
     ast.Dict: _dict,
-    ast.ListComp: _comprehension,
-    ast.GeneratorExp: _comprehension,
-    ast.SetComp: _comprehension,
-    ast.DictComp: _dictcomp,
+    ast.ListComp: comprehensions.collection,
+    ast.GeneratorExp: comprehensions.collection,
+    ast.SetComp: comprehensions.collection,
+    ast.DictComp: comprehensions.mapping,
     ast.Lambda: _lambda,
     ast.Await: _await,
     ast.NamedExpr: _named,
@@ -462,5 +336,3 @@ _HANDLERS: dict[type[ast.expr], Callable[..., Value]] = {
     ast.YieldFrom: _yield_from,
     ast.Slice: _slice,
 }
-
-__all__ = ["Confidence", "Mark", "evaluate", "guard_of", "literal", "name_in", "truth"]

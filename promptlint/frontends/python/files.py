@@ -9,22 +9,10 @@ from typing import TYPE_CHECKING
 
 from promptlint.frontends.documents import tree
 from promptlint.frontends.mapped import MappedText
-from promptlint.frontends.python import access
 from promptlint.frontends.python.machine import Frame, Machine, fixed
-from promptlint.frontends.python.values import (
-    Const,
-    DictV,
-    Item,
-    ListV,
-    Lit,
-    Obj,
-    Seg,
-    Str,
-    TextSource,
-    Unknown,
-    Value,
-)
-from promptlint.layout import LITERAL, Segment
+from promptlint.frontends.python.pieces import Lit, Seg, TextSource
+from promptlint.frontends.python.values import Const, DictV, Item, ListV, Obj, Str, Unknown, Value
+from promptlint.layout import Segment
 
 if TYPE_CHECKING:
     from promptlint.frontends.python.calls import Arguments
@@ -72,7 +60,9 @@ def read(m: Machine, value: Value, node: ast.Call, frame: Frame) -> Value:
     found = text_of_file(m, path_of(value), frame)
     if found is not None:
         return found
-    return Unknown(frame.module.place(node), name="", path="read()", cause=value.cause, text=frame.module.text(node))
+    return Unknown(
+        frame.module.place(node), name="", path="read()", cause=value.cause, text=frame.module.text(node)
+    )
 
 
 def attribute(m: Machine, obj: Obj, attr: str) -> Value | None:
@@ -106,7 +96,11 @@ def joined(m: Machine, left: Value, right: Value) -> Obj | None:
     """Return ``path / other``."""
     base, tail = path_of(left), path_of(right)
     if not (isinstance(left, Obj) and left.kind == "path"):
-        return path_value(tail) if tail and isinstance(left, Unknown) and "/" in f"/{tail}" and "." in tail else None
+        return (
+            path_value(tail)
+            if tail and isinstance(left, Unknown) and "/" in f"/{tail}" and "." in tail
+            else None
+        )
     return path_value(posixpath.join(base or "", tail)) if tail else None
 
 
@@ -139,7 +133,12 @@ def _loads(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value 
     path = None
     if isinstance(value, Obj) and value.kind == "path":
         path = find(m, value.name, frame)
-    elif isinstance(value, Str) and len(value.parts) == 1 and isinstance(value.parts[0], Lit) and not value.parts[0].at:
+    elif (
+        isinstance(value, Str)
+        and len(value.parts) == 1
+        and isinstance(value.parts[0], Lit)
+        and not value.parts[0].at
+    ):
         path = value.parts[0].source.path
         source = m.project.context.load(path)
         if source is None or source.text != value.parts[0].text:
@@ -209,5 +208,3 @@ HANDLERS: dict[str, Callable[..., Value | None]] = {
     "toml.load": _loads,
     "importlib.resources.files": lambda m, g, n, f: path_value(_HERE),
 }
-
-__all__ = ["HANDLERS", "LITERAL", "access", "attribute", "data", "find", "joined", "method", "path_of", "read"]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from promptlint.frontends.python import access, objects
 from promptlint.frontends.python.machine import MAX_DEPTH, MAX_STEPS, Frame, Kept, Machine, join, passed
+from promptlint.frontends.python.pieces import worst
 from promptlint.frontends.python.slicing import skipped, tells_of_prompts
 from promptlint.frontends.python.values import (
     NONE,
@@ -23,7 +24,6 @@ from promptlint.frontends.python.values import (
     Unknown,
     Value,
     choice,
-    worst,
 )
 from promptlint.layout import Scope
 from promptlint.source import Place
@@ -58,7 +58,9 @@ def _symbolic_arguments(m: Machine, func: FuncV, receiver: Value | None, frame: 
     if receiver is not None and positional and "staticmethod" not in func.decorators:
         frame.names[positional[0].arg] = receiver
         positional = positional[1:]
-    defaults = dict(zip([a.arg for a in [*args.posonlyargs, *args.args]][::-1], args.defaults[::-1], strict=False))
+    defaults = dict(
+        zip([a.arg for a in [*args.posonlyargs, *args.args]][::-1], args.defaults[::-1], strict=False)
+    )
     defaults |= {a.arg: d for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True) if d is not None}
     for arg in [*positional, *args.kwonlyargs]:
         frame.names[arg.arg] = _symbolic(m, func, arg, defaults.get(arg.arg), frame)
@@ -66,7 +68,9 @@ def _symbolic_arguments(m: Machine, func: FuncV, receiver: Value | None, frame: 
         value = Unknown(func.module.place(args.vararg), name=args.vararg.arg, path=args.vararg.arg)
         frame.names[args.vararg.arg] = ListV([Item(value, spread=True)])
     if args.kwarg:
-        frame.names[args.kwarg.arg] = Unknown(func.module.place(args.kwarg), name=args.kwarg.arg, path=args.kwarg.arg)
+        frame.names[args.kwarg.arg] = Unknown(
+            func.module.place(args.kwarg), name=args.kwarg.arg, path=args.kwarg.arg
+        )
 
 
 def _symbolic(m: Machine, func: FuncV, arg: ast.arg, default: ast.expr | None, frame: Frame) -> Value:
@@ -76,7 +80,9 @@ def _symbolic(m: Machine, func: FuncV, arg: ast.arg, default: ast.expr | None, f
             isinstance(value, Str) and value.literal_length() >= objects.KEPT_DEFAULT
         ):
             return value
-    elif default is not None and isinstance(default.value, str) and len(default.value) >= objects.KEPT_DEFAULT:
+    elif (
+        default is not None and isinstance(default.value, str) and len(default.value) >= objects.KEPT_DEFAULT
+    ):
         return m.evaluate(default, frame)
     if arg.annotation is not None:
         cls = annotated(m, arg.annotation, func)
@@ -92,9 +98,8 @@ def annotated(m: Machine, node: ast.expr, func: FuncV) -> ClassV | None:
             node = ast.parse(node.value, mode="eval").body
         except (SyntaxError, ValueError):
             return None
-        ast.walk(node)
         for child in ast.walk(node):
-            if hasattr(child, "lineno"):
+            if isinstance(child, ast.expr):
                 child.lineno, child.end_lineno, child.col_offset, child.end_col_offset = 1, 1, 0, 0
     if isinstance(node, ast.BinOp):
         return annotated(m, node.left, func) or annotated(m, node.right, func)
@@ -203,7 +208,15 @@ def invoke(
     if kept is not None:
         m.project.reads |= kept.reads
         return fresh(kept.value)
-    inner = Frame(func.module, {}, func, func.cls, args[0] if func.cls and args else None, func.closure, depth=len(m.guards))
+    inner = Frame(
+        func.module,
+        {},
+        func,
+        func.cls,
+        args[0] if func.cls and args else None,
+        func.closure,
+        depth=len(m.guards),
+    )
     bind(m, func, args, keywords, inner, place, rest)
     m.stack.append(func.node)
     loops, m.loops = m.loops, list(m.loops)
@@ -221,7 +234,9 @@ def invoke(
         m.loops = loops
         m.limit = limit
     if objects.is_cached(func):
-        value = access.frozen(value, Scope.PROCESS, func.module.place(func.node), f"kept by the cache of {func.name}")
+        value = access.frozen(
+            value, Scope.PROCESS, func.module.place(func.node), f"kept by the cache of {func.name}"
+        )
     silent = recorded == m.recorder.count
     if quiet and silent and isinstance(value, Unknown | Const) and value.cause is None:
         # Nothing of it reaches a prompt; it will be so for other unknown arguments.
@@ -241,8 +256,16 @@ def shape_changes(func: FuncV) -> bool:
 
 def _returned(value: Value, func: FuncV, place: Place) -> Value:
     if isinstance(value, Unknown):
-        named = value if value.name else Unknown(
-            value.place or place, name=func.name, path=f"{func.name}()", cause=value.cause, loop=value.loop
+        named = (
+            value
+            if value.name
+            else Unknown(
+                value.place or place,
+                name=func.name,
+                path=f"{func.name}()",
+                cause=value.cause,
+                loop=value.loop,
+            )
         )
         return passed(named, place, f"returned by {func.name}()")
     return passed(value, place, f"returned by {func.name}()")
@@ -299,7 +322,9 @@ def _shape(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Shape:
         child = stack.pop()
         if isinstance(child, ast.stmt):
             count += 1
-        if isinstance(child, ast.Raise) or (isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)):
+        if isinstance(child, ast.Raise) or (
+            isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
+        ):
             continue  # an error's text, a docstring
         if isinstance(child, ast.Return | ast.Yield | ast.YieldFrom):
             gives = gives or child.value is not None

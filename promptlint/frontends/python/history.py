@@ -15,8 +15,13 @@ if TYPE_CHECKING:
     from promptlint.frontends.python.calls import Arguments
     from promptlint.frontends.python.machine import Frame, Machine
 
-HISTORY = re.compile(r"(^|[._])(messages|history|turns|conversation|transcript|dialog(ue)?|chat_history|msgs|chat_log|convo)(\[\])*$", re.I)
-_BY_POSITION = re.compile(r"\b(i|j|idx|index|pos|position|n|k)\b\s*(<=?|>=?|!=)|(<=?|>=?|!=)\s*\b(i|j|idx|index|pos|position)\b")
+HISTORY = re.compile(
+    r"(^|[._])(messages|history|turns|conversation|transcript|dialog(ue)?|chat_history|msgs|chat_log|convo)(\[\])*$",
+    re.IGNORECASE,
+)
+_BY_POSITION = re.compile(
+    r"\b(i|j|idx|index|pos|position|n|k)\b\s*(<=?|>=?|!=)|(<=?|>=?|!=)\s*\b(i|j|idx|index|pos|position)\b"
+)
 _CUT = "cut"
 
 
@@ -26,7 +31,8 @@ def is_history(value: Value | None) -> bool:
         return True
     if isinstance(value, ListV):
         return any(
-            isinstance(i.value, DictV) and "role" in i.value.entries or isinstance(i.value, Obj) and i.value.kind == "message"
+            (isinstance(i.value, DictV) and "role" in i.value.entries)
+            or (isinstance(i.value, Obj) and i.value.kind == "message")
             for i in value.items
         )
     return False
@@ -49,7 +55,12 @@ class HistoryWatch:
             return result
         name = value.name if isinstance(value, (Unknown, ListV)) else "messages"
         cause = Cause(
-            Kind.HISTORY_REWRITE, Scope.REQUEST, frame.module.text(node), Confidence.HIGH, frame.module.place(node), variant=_CUT
+            Kind.HISTORY_REWRITE,
+            Scope.REQUEST,
+            frame.module.text(node),
+            Confidence.HIGH,
+            frame.module.place(node),
+            variant=_CUT,
         )
         cut = Unknown(frame.module.place(node), name=name, path=name, cause=cause)
         if isinstance(value, ListV):
@@ -58,7 +69,9 @@ class HistoryWatch:
             return out
         return cut
 
-    def dropped(self, m: Machine, value: ListV, name: str, given: Arguments, node: ast.Call, frame: Frame) -> None:
+    def dropped(
+        self, m: Machine, value: ListV, name: str, given: Arguments, node: ast.Call, frame: Frame
+    ) -> None:
         """``pop(0)``, ``popleft`` on a list."""
         first = access.plain(given.args[0]) if given.args else None
         if name == "popleft" or (name == "pop" and isinstance(first, int) and first in (0, 1)):
@@ -77,7 +90,12 @@ class HistoryWatch:
     def _drop(self, m: Machine, value: Value, node: ast.AST, frame: Frame) -> None:
         if is_history(value) and _talks_to_model(frame):
             self.observe(
-                Observation("history-cut", frame.module.place(node), frame.module.text(node), confidence=Confidence.MEDIUM)
+                Observation(
+                    "history-cut",
+                    frame.module.place(node),
+                    frame.module.text(node),
+                    confidence=Confidence.MEDIUM,
+                )
             )
 
     # ------------------------------------------------------------------ rewritten
@@ -86,7 +104,12 @@ class HistoryWatch:
         """``message["content"] = …`` on an element of a history, or ``messages[i] = …``."""
         loops = [g for g in m.guards if g.kind in ("for", "while")]
         key = node.slice.value if isinstance(node.slice, ast.Constant) else None
-        if isinstance(owner, Unknown) and key in ("content", "text") and owner.name.endswith("[]") and HISTORY.search(owner.name):
+        if (
+            isinstance(owner, Unknown)
+            and key in ("content", "text")
+            and owner.name.endswith("[]")
+            and HISTORY.search(owner.name)
+        ):
             if loops and any(g.kind == "if" for g in m.guards) and _talks_to_model(frame):
                 self._rewritten(m, node, frame)
         elif key in ("content", "text") and _last_of_copy(node.value, frame) and not _is_fixed(value):
@@ -98,14 +121,26 @@ class HistoryWatch:
 
     def _rewritten(self, m: Machine, node: ast.AST, frame: Frame) -> None:
         self.observe(
-            Observation("history-rewritten", frame.module.place(node), frame.module.text(node), confidence=Confidence.MEDIUM)
+            Observation(
+                "history-rewritten",
+                frame.module.place(node),
+                frame.module.text(node),
+                confidence=Confidence.MEDIUM,
+            )
         )
 
     def history_filtered(self, m: Machine, value: ListV, node: ast.expr, frame: Frame) -> None:
         """Parts of a turn are left out depending on where the turn stands from the end."""
         if not isinstance(node, ast.ListComp) or not any(g.ifs for g in node.generators):
             return
-        loop = next((g for g in m.guards if g.kind == "for" and HISTORY.search(g.name or g.expression.strip("()").split("(")[-1])), None)
+        loop = next(
+            (
+                g
+                for g in m.guards
+                if g.kind == "for" and HISTORY.search(g.name or g.expression.strip("()").split("(")[-1])
+            ),
+            None,
+        )
         position = next((g for g in m.guards if g.kind == "if" and _BY_POSITION.search(g.expression)), None)
         if loop is not None and position is not None:
             self.observe(
@@ -117,28 +152,52 @@ class HistoryWatch:
                 )
             )
 
-    def history_set(self, m: Machine, owner: Obj, name: str, value: Value, node: ast.expr, frame: Frame) -> None:
+    def history_set(
+        self, m: Machine, owner: Obj, name: str, value: Value, node: ast.expr, frame: Frame
+    ) -> None:
         """``self.messages = self.messages[-n:]``: the kept history itself is cut."""
         if HISTORY.search(name) and (cut := _cut_of(value)) is not None and cut.place is not None:
             self.observe(Observation("history-cut", cut.place, cut.what, cause=cut))
 
     # ------------------------------------------------------------------ inserted
 
-    def inserted(self, m: Machine, value: ListV, index: object, item: Value, node: ast.Call, frame: Frame) -> None:
+    def inserted(
+        self, m: Machine, value: ListV, index: object, item: Value, node: ast.Call, frame: Frame
+    ) -> None:
         """``messages.insert(i, …)`` on a known list: its place in the layout tells the rest."""
 
-    def mutated(self, m: Machine, callee: Unknown, method: str, given: Arguments, node: ast.Call, frame: Frame) -> None:
+    def mutated(
+        self, m: Machine, callee: Unknown, method: str, given: Arguments, node: ast.Call, frame: Frame
+    ) -> None:
         """A method of an unknown list was called."""
         owner = callee.name.rsplit(".", 1)[0] if "." in callee.name else callee.name
         if not HISTORY.search(owner):
             return
         if method == "insert" and len(given.args) == 2:
             cause = given.args[1].cause
-            if cause is not None and cause.scope.rank >= Scope.DAY.rank and cause.kind is not Kind.HISTORY_REWRITE:
-                self.observe(Observation("history-inserted", frame.module.place(node), frame.module.text(node), cause=cause))
-        elif method == "pop" and given.args and access.plain(given.args[0]) in (0, 1) and _talks_to_model(frame):
+            if (
+                cause is not None
+                and cause.scope.rank >= Scope.DAY.rank
+                and cause.kind is not Kind.HISTORY_REWRITE
+            ):
+                self.observe(
+                    Observation(
+                        "history-inserted", frame.module.place(node), frame.module.text(node), cause=cause
+                    )
+                )
+        elif (
+            method == "pop"
+            and given.args
+            and access.plain(given.args[0]) in (0, 1)
+            and _talks_to_model(frame)
+        ):
             self.observe(
-                Observation("history-cut", frame.module.place(node), frame.module.text(node), confidence=Confidence.MEDIUM)
+                Observation(
+                    "history-cut",
+                    frame.module.place(node),
+                    frame.module.text(node),
+                    confidence=Confidence.MEDIUM,
+                )
             )
 
     def grown(self, m: Machine, value: ListV, node: ast.AST, frame: Frame) -> None:
@@ -152,11 +211,19 @@ def settle(layout: Layout) -> Layout:
     for segment in layout.segments:
         cause = segment.cause
         if cause is not None and cause.kind is Kind.HISTORY_REWRITE:
-            if segment.section is Section.MESSAGES and cause.place is not None and _own_message(segment, layout):
+            if (
+                segment.section is Section.MESSAGES
+                and cause.place is not None
+                and _own_message(segment, layout)
+            ):
                 observations.append(Observation("history-cut", cause.place, cause.what, cause=cause))
             segment = replace(segment, cause=None, scope=Scope.SESSION)
         segments.append(segment)
-    return replace(layout, segments=tuple(segments), observations=tuple({(o.what, o.place): o for o in observations}.values()))
+    return replace(
+        layout,
+        segments=tuple(segments),
+        observations=tuple({(o.what, o.place): o for o in observations}.values()),
+    )
 
 
 def _last_of_copy(node: ast.expr, frame: Frame) -> bool:
@@ -168,7 +235,9 @@ def _last_of_copy(node: ast.expr, frame: Frame) -> bool:
         return False
     last = isinstance(node.slice, ast.UnaryOp) and isinstance(node.slice.op, ast.USub)
     given = {a.arg for a in [*frame.func.node.args.args, *frame.func.node.args.kwonlyargs]}
-    return last and bool(HISTORY.search(node.value.id)) and node.value.id not in given and _talks_to_model(frame)
+    return (
+        last and bool(HISTORY.search(node.value.id)) and node.value.id not in given and _talks_to_model(frame)
+    )
 
 
 def _is_fixed(value: Value) -> bool:
@@ -202,6 +271,3 @@ def _talks_to_model(frame: Frame) -> bool:
     """Tell whether a file has to do with model calls at all: lists of other messages exist too."""
     text = frame.module.source.text
     return '"role"' in text or "'role'" in text or "completion" in text or "messages.create" in text
-
-
-__all__ = ["HISTORY", "HistoryWatch", "Str", "is_history", "settle"]

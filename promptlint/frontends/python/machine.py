@@ -18,24 +18,18 @@ from promptlint.catalog import Catalog
 from promptlint.catalog.model import Sink, Volatile
 from promptlint.frontends.mapped import MappedText
 from promptlint.frontends.python.modules import Module, Project
+from promptlint.frontends.python.pieces import Alt, Hole, Lit, Loop, Part, TextSource, map_causes
 from promptlint.frontends.python.values import (
-    Alt,
     ClassV,
     DictV,
     FuncV,
-    Hole,
     Item,
     ListV,
-    Lit,
-    Loop,
     Obj,
-    Part,
     Str,
-    TextSource,
     Unknown,
     Value,
     choice,
-    map_causes,
 )
 from promptlint.layout import Cause, Guard, Step
 from promptlint.source import Place
@@ -159,7 +153,9 @@ def literal(module: Module, node: ast.AST, text: str) -> Lit:
 
 def fixed(place: Place, text: str) -> TextSource:
     """Return a source whose text maps, as a whole, to one place."""
-    return TextSource(place.path, lambda: MappedText(place.path, text, ((0, place.span.start),), place.span.end))
+    return TextSource(
+        place.path, lambda: MappedText(place.path, text, ((0, place.span.start),), place.span.end)
+    )
 
 
 def step(cause: Cause | None, place: Place, note: str) -> Cause | None:

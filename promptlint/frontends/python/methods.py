@@ -9,23 +9,18 @@ from typing import TYPE_CHECKING
 
 from promptlint.frontends.python import access, engines, files, library, text
 from promptlint.frontends.python.machine import Frame, Machine, passed
+from promptlint.frontends.python.pieces import Alt, Lit, Loop, Part, Seg, worst
 from promptlint.frontends.python.values import (
     NONE,
-    Const,
     DictV,
     FuncV,
     Item,
     ListV,
-    Lit,
-    Loop,
-    Alt,
     Obj,
-    Part,
     Str,
     Template,
     Unknown,
     Value,
-    worst,
 )
 
 if TYPE_CHECKING:
@@ -33,7 +28,19 @@ if TYPE_CHECKING:
 
 Handler = Callable[[Machine, "Value", "Arguments", ast.Call, Frame], Value]
 _KEEPING = {"upper", "lower", "title", "capitalize", "encode", "decode", "casefold", "expandtabs", "swapcase"}
-_TESTS = {"startswith", "endswith", "isdigit", "isalpha", "find", "index", "count", "rfind", "isspace", "islower", "isupper"}
+_TESTS = {
+    "startswith",
+    "endswith",
+    "isdigit",
+    "isalpha",
+    "find",
+    "index",
+    "count",
+    "rfind",
+    "isspace",
+    "islower",
+    "isupper",
+}
 
 
 def method(m: Machine, receiver: Value, name: str, given: Arguments, node: ast.Call, frame: Frame) -> Value:
@@ -99,7 +106,10 @@ def formatted(m: Machine, value: Str, name: str, given: Arguments, node: ast.Cal
     parts = _numbered(parts)
     place = frame.module.place(node)
     nodes = {str(k): v for k, v in given.nodes.items()}
-    values = {k: passed(v, frame.module.place(nodes[k]) if k in nodes else place, f"given as {k}") for k, v in values.items()}
+    values = {
+        k: passed(v, frame.module.place(nodes[k]) if k in nodes else place, f"given as {k}")
+        for k, v in values.items()
+    }
     result = Str(text.fill(parts, values, rest, False))
     m.recorder.filled(m, result, value, node, frame)
     return result
@@ -110,9 +120,9 @@ def _numbered(parts: tuple[Part, ...]) -> tuple[Part, ...]:
     count = 0
     out: list[Part] = []
     for part in parts:
-        segment = getattr(part, "segment", None)
-        if segment is not None and segment.text is None and segment.origin.name == "":
-            part = replace(part, segment=replace(segment, origin=replace(segment.origin, name=str(count))))  # type: ignore[type-var]
+        if isinstance(part, Seg) and part.segment.text is None and part.segment.origin.name == "":
+            segment = part.segment
+            part = Seg(replace(segment, origin=replace(segment.origin, name=str(count))))
             count += 1
         out.append(part)
     return tuple(out)
@@ -145,7 +155,7 @@ def replaced(value: Str, old: Value, new: Value, node: ast.Call, frame: Frame) -
 
 
 def _replaced(parts: tuple[Part, ...], wanted: str, new: Value, place, written: str) -> tuple[Part, ...]:  # type: ignore[no-untyped-def]
-    from promptlint.frontends.python.values import Hole
+    from promptlint.frontends.python.pieces import Hole
 
     out: list[Part] = []
     for part in parts:
@@ -161,7 +171,9 @@ def _replaced(parts: tuple[Part, ...], wanted: str, new: Value, place, written: 
             if at < len(part.text):
                 out.append(part.cut(at, len(part.text)))
         elif isinstance(part, Alt):
-            out.append(Alt(part.guard, tuple(_replaced(b, wanted, new, place, written) for b in part.branches)))
+            out.append(
+                Alt(part.guard, tuple(_replaced(b, wanted, new, place, written) for b in part.branches))
+            )
         elif isinstance(part, Loop):
             out.append(Loop(part.guard, _replaced(part.parts, wanted, new, place, written)))
         else:
@@ -237,7 +249,10 @@ def _dict(m: Machine, value: DictV, name: str, given: Arguments, node: ast.Call,
     if name == "items":
         return entries(value, place)
     if name == "keys":
-        keys = [pair.value.items[0] if isinstance(pair.value, ListV) else pair for pair in entries(value, place).items]
+        keys = [
+            pair.value.items[0] if isinstance(pair.value, ListV) else pair
+            for pair in entries(value, place).items
+        ]
         return ListV(keys, order=value.order)
     if name == "values":
         items = [Item(i.value, i.guards) for i in value.entries.values()]
@@ -275,9 +290,32 @@ def template(m: Machine, value: Template, name: str, given: Arguments, node: ast
         out = replace(value, fields=merged)
         m.recorder.template(m, out, node, frame)
         return out
-    if name in ("format", "invoke", "ainvoke", "format_messages", "format_prompt", "render", "substitute", "safe_substitute",
-                "run", "arun", "aformat", "aformat_messages", "aformat_prompt", "render_async", "generate", "ainvoke", "stream",
-                "astream", "batch", "to_messages", "to_string", "compile", "fill", "build"):
+    if name in (
+        "format",
+        "invoke",
+        "ainvoke",
+        "format_messages",
+        "format_prompt",
+        "render",
+        "substitute",
+        "safe_substitute",
+        "run",
+        "arun",
+        "aformat",
+        "aformat_messages",
+        "aformat_prompt",
+        "render_async",
+        "generate",
+        "ainvoke",
+        "stream",
+        "astream",
+        "batch",
+        "to_messages",
+        "to_string",
+        "compile",
+        "fill",
+        "build",
+    ):
         filled = replace(value, fields=merged)
         m.recorder.template(m, filled, node, frame, final=True)
         if value.kind == "messages":
@@ -299,13 +337,12 @@ def filled_messages(value: Template) -> list[Value]:
             if isinstance(content, Str):
                 copy.attrs["content"] = Str(text.fill(content.parts, value.fields, None, False))
             elif isinstance(content, Template):
-                copy.attrs["content"] = Str(text.fill(content.parts, {**content.fields, **value.fields}, None, False))
+                copy.attrs["content"] = Str(
+                    text.fill(content.parts, {**content.fields, **value.fields}, None, False)
+                )
             out.append(copy)
         elif isinstance(message, Template) and message.kind == "messages":
             out.extend(filled_messages(replace(message, fields={**value.fields, **message.fields})))
         else:
             out.append(message)
     return out
-
-
-__all__ = ["Const", "filled_messages", "formatted", "join", "method", "replaced", "template"]

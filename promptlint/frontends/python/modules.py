@@ -16,10 +16,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from promptlint.frontends.base import Context
+from promptlint.frontends.mapped import MappedText
 from promptlint.frontends.python.newer import lower
 from promptlint.frontends.python.strings import Field
 from promptlint.frontends.python.values import Value
-from promptlint.frontends.mapped import MappedText
 from promptlint.layout import Layout
 from promptlint.source import Place, SourceFile, Span
 
@@ -98,13 +98,13 @@ class Module:
         first = self.source.line_text(line)[: column - 1]
         shift = len(first.encode()) - 1
         for node in ast.walk(tree):
-            if hasattr(node, "lineno"):
+            if isinstance(node, ast.expr | ast.keyword | ast.arg):
                 if node.lineno == 1:
                     node.col_offset += shift
-                if node.end_lineno == 1:
+                if node.end_lineno == 1 and node.end_col_offset is not None:
                     node.end_col_offset += shift
                 node.lineno += line - 1
-                node.end_lineno += line - 1
+                node.end_lineno = (node.end_lineno or 1) + line - 1
         return tree
 
 
@@ -209,7 +209,9 @@ class Project:
         best = min(found)
         # A lone name far from the importer is more likely an installed package of that name.
         root = best[2].removesuffix(".py").removesuffix("/__init__")[: -len(tail)].rstrip("/")
-        near = not root or directory == root or directory.startswith(root + "/") or root in _sources(directory)
+        near = (
+            not root or directory == root or directory.startswith(root + "/") or root in _sources(directory)
+        )
         return best[2] if near or len(parts) > 1 else None
 
     def file(self, tail: str, importer: str) -> str | None:
@@ -227,7 +229,9 @@ class Project:
                 break
             base = posixpath.dirname(base)
         tail = re.sub(r"^(\.\./)+", "", tail)
-        ends = [p for p in self._by_name.get(posixpath.basename(tail), ()) if p == tail or p.endswith("/" + tail)]
+        ends = [
+            p for p in self._by_name.get(posixpath.basename(tail), ()) if p == tail or p.endswith("/" + tail)
+        ]
         return ends[0] if len(ends) == 1 else None
 
     @property
@@ -251,7 +255,10 @@ def _sources(directory: str) -> set[str]:
     """Return ``src``-like folders beside each ancestor of a directory."""
     out, base = set(), directory
     while True:
-        out |= {posixpath.join(base, name) if base else name for name in ("src", "lib", "python", "app", "backend")}
+        out |= {
+            posixpath.join(base, name) if base else name
+            for name in ("src", "lib", "python", "app", "backend")
+        }
         if not base or base == posixpath.dirname(base):
             return out
         base = posixpath.dirname(base)

@@ -29,7 +29,7 @@ def lower(text: str) -> str | None:
     try:
         wrapper = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
         spans = wrapper.resolve(ByteSpanPositionProvider)
-    except Exception:  # libcst raises several unrelated types on input it cannot read
+    except (cst.ParserSyntaxError, cst.CSTLogicError, ValueError, TypeError, RecursionError):
         return None
     data = text.encode()
     out = bytearray(data)

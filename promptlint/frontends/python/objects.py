@@ -25,10 +25,12 @@ from promptlint.frontends.python.values import (
     Value,
 )
 from promptlint.layout import Cause, Confidence, Kind, Scope
+from promptlint.source import Place
 
 MAX_INIT_STEPS = 2_000
 _NOTHING: frozenset[str] = frozenset()
 KEPT_DEFAULT = 40  # a parameter's default text of this length is a prompt, not a setting
+_SUBSTANCE = (Str, Template, ListV, DictV, ClassV, Ext, Bound)
 _CACHED = ("cache", "lru_cache", "cached", "alru_cache")
 
 
@@ -77,7 +79,11 @@ def module_name(m: Machine, module: Module, name: str) -> Value | None:
         for star in module.stars:
             path = m.project.resolve(star.lstrip("."), module.path, len(star) - len(star.lstrip(".")))
             other = m.project.load(path) if path else None
-            if other is not None and other is not module and (found := module_name(m, other, name)) is not None:
+            if (
+                other is not None
+                and other is not module
+                and (found := module_name(m, other, name)) is not None
+            ):
                 return found
     return value
 
@@ -112,12 +118,17 @@ def define_class(m: Machine, node: ast.ClassDef, frame: Frame) -> ClassV:
         value = m.evaluate(base.value if isinstance(base, ast.Subscript) else base, frame)
         if isinstance(value, ClassV):
             cls.bases.append(value)
-        elif isinstance(value, Ext):
+        elif isinstance(value, Ext) or (isinstance(value, Unknown) and value.path):
             cls.external.append(value.path)
-        elif isinstance(value, Unknown) and value.path:
-            cls.external.append(value.path)
-    inner = Frame(frame.module, cls.namespace, cls=cls, outer=access.visible(frame) if frame.func else None,
-                  depth=len(m.guards), frozen=True, home=cls.namespace)
+    inner = Frame(
+        frame.module,
+        cls.namespace,
+        cls=cls,
+        outer=access.visible(frame) if frame.func else None,
+        depth=len(m.guards),
+        frozen=True,
+        home=cls.namespace,
+    )
     m.execute(node.body, inner)
     for value in cls.namespace.values():
         if isinstance(value, FuncV) and value.cls is None:
@@ -128,7 +139,11 @@ def define_class(m: Machine, node: ast.ClassDef, frame: Frame) -> ClassV:
 def is_data(cls: ClassV) -> bool:
     """Tell whether fields become arguments: dataclass, attrs, pydantic, NamedTuple, TypedDict."""
     for one in cls.mro():
-        if any(b.rsplit(".", 1)[-1] in ("BaseModel", "BaseSettings", "NamedTuple", "TypedDict", "Struct", "Signature") for b in one.external):
+        if any(
+            b.rsplit(".", 1)[-1]
+            in ("BaseModel", "BaseSettings", "NamedTuple", "TypedDict", "Struct", "Signature")
+            for b in one.external
+        ):
             return True
         for decorator in one.node.decorator_list:
             text = ast.unparse(decorator)
@@ -142,9 +157,13 @@ def fields(cls: ClassV) -> list[str]:
     out: list[str] = []
     for one in reversed(list(cls.mro())):
         for statement in one.node.body:
-            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-                if "ClassVar" not in ast.unparse(statement.annotation) and statement.target.id not in out:
-                    out.append(statement.target.id)
+            if (
+                isinstance(statement, ast.AnnAssign)
+                and isinstance(statement.target, ast.Name)
+                and statement.target.id not in out
+                and "ClassVar" not in ast.unparse(statement.annotation)
+            ):
+                out.append(statement.target.id)
     return out
 
 
@@ -200,14 +219,18 @@ def attribute(m: Machine, obj: Obj, attr: str, node: ast.expr, frame: Frame) -> 
         )
     found = cls.find(attr)
     if isinstance(found, FuncV):
-        if any(d in ("property", "cached_property", "computed_field", "hybrid_property") or d.endswith(".cached_property") for d in found.decorators):
+        if any(
+            d in ("property", "cached_property", "computed_field", "hybrid_property")
+            or d.endswith(".cached_property")
+            for d in found.decorators
+        ):
             return property_value(m, obj, found, node, frame)
         if "staticmethod" in found.decorators:
             return found
         return Bound(found, cls if "classmethod" in found.decorators else obj)
-    if found is not None and not (isinstance(found, Const) and is_data(cls) and obj.name != "cls"):
-        if isinstance(found, (Str, Template, ListV, DictV, ClassV, Ext, Bound)) or not is_data(cls):
-            return found
+    # A field's plain default says little of an object that was not made here.
+    if found is not None and (isinstance(found, _SUBSTANCE) or not is_data(cls)):
+        return found
     if written and attr not in obj.busy:
         obj.busy.add(attr)
         try:
@@ -265,7 +288,11 @@ def writes(m: Machine, cls: ClassV) -> dict[str, list[tuple[FuncV, ast.AST]]]:
                 elif isinstance(child, ast.AugAssign | ast.AnnAssign):
                     targets = [child.target]
                 for target in targets:
-                    if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == me:
+                    if (
+                        isinstance(target, ast.Attribute)
+                        and isinstance(target.value, ast.Name)
+                        and target.value.id == me
+                    ):
                         out.setdefault(target.attr, []).append((func, child))
         for base in cls.bases:
             for name, found in writes(m, base).items():
@@ -285,7 +312,7 @@ def _counter(written: list[tuple[FuncV, ast.AST]]) -> bool:
     )
 
 
-def cls_place(written: list[tuple[FuncV, ast.AST]]) -> object:
+def cls_place(written: list[tuple[FuncV, ast.AST]]) -> Place | None:
     """Return where an attribute is counted up."""
     for func, node in written:
         if isinstance(node, ast.AugAssign):
@@ -306,7 +333,8 @@ def _written(m: Machine, obj: Obj, write: tuple[FuncV, ast.AST], frame: Frame) -
     inner = Frame(func.module, names, func, func.cls, obj, func.closure, depth=len(m.guards))
     result = m.evaluate(value, inner)
     if result.cause is not None:
-        return passed(result, func.module.place(node), f"kept in {ast.unparse(getattr(node, 'target', None) or node.targets[0])}")  # type: ignore[attr-defined]
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", value)
+        return passed(result, func.module.place(node), f"kept in {func.module.text(target)}")
     return result if isinstance(result, (Obj, Str, ListV, DictV, Template, FuncV, ClassV)) else None
 
 

@@ -18,7 +18,6 @@ from promptlint.frontends.python.requests import request
 from promptlint.frontends.python.values import (
     Choice,
     ClassV,
-    Const,
     DictV,
     Ext,
     FuncV,
@@ -75,13 +74,19 @@ class Recorder(HistoryWatch):
 
     # ------------------------------------------------------------------ hooks of the evaluator
 
-    def call(self, m: Machine, callee: Value, given: Arguments, value: Value, node: ast.Call, frame: Frame) -> None:
+    def call(
+        self, m: Machine, callee: Value, given: Arguments, value: Value, node: ast.Call, frame: Frame
+    ) -> None:
         """A call was evaluated: is it a sink, or are its arguments named like prompts?"""
         if self.silent:
             return
         path = path_of(callee)
         sink = m.sink(path) if path else None
-        if sink is not None and sink.returns not in ("message", "template") and (not sink.loose or _promptish(given)):
+        if (
+            sink is not None
+            and sink.returns not in ("message", "template")
+            and (not sink.loose or _promptish(given))
+        ):
             layout = request(m, sink, callee, given, node, frame)
             if layout is not None:
                 self.add(m, layout)
@@ -106,7 +111,9 @@ class Recorder(HistoryWatch):
         elif isinstance(value, ListV) and value.items and name.endswith(("messages", "prompt")):
             self.message_list(m, name, value, node, frame)
 
-    def attribute(self, m: Machine, owner: Obj, name: str, value: Value, node: ast.expr, frame: Frame) -> None:
+    def attribute(
+        self, m: Machine, owner: Obj, name: str, value: Value, node: ast.expr, frame: Frame
+    ) -> None:
         """An attribute was set."""
         self.history_set(m, owner, name, value, node, frame)
         if not self.silent:
@@ -134,7 +141,9 @@ class Recorder(HistoryWatch):
         role, content = value.get("role"), value.get("content")
         if role is not None and content is not None:
             plain = access.plain(role)
-            layout = self._layout(m, f"message in {where(frame)}", place, LayoutKind.PROMPT, Confidence.MEDIUM)
+            layout = self._layout(
+                m, f"message in {where(frame)}", place, LayoutKind.PROMPT, Confidence.MEDIUM
+            )
             emitter = self.emitter(m)
             emitter.role = engines.role_of(plain) if isinstance(plain, str) else ""
             if emitter.role == "system":
@@ -152,7 +161,12 @@ class Recorder(HistoryWatch):
     def entry(self, m: Machine, owner: DictV, key: Value, value: Value, node: ast.expr, frame: Frame) -> None:
         """An entry of a mapping was set."""
         name = access.plain(key)
-        if not self.silent and isinstance(name, str) and is_prompt_name(name) and isinstance(value, (Str, Template)):
+        if (
+            not self.silent
+            and isinstance(name, str)
+            and is_prompt_name(name)
+            and isinstance(value, (Str, Template))
+        ):
             self.text(m, name, value, node, frame, Confidence.LOW)
 
     def message(self, m: Machine, value: Obj, node: ast.Call, frame: Frame) -> None:
@@ -165,7 +179,9 @@ class Recorder(HistoryWatch):
         layout = self._layout(m, f"message in {where(frame)}", place, LayoutKind.PROMPT, Confidence.HIGH)
         self.add(m, layout.with_segments(tuple(emitter.segments)))
 
-    def template(self, m: Machine, value: Template, node: ast.expr, frame: Frame, *, final: bool = False) -> None:
+    def template(
+        self, m: Machine, value: Template, node: ast.expr, frame: Frame, *, final: bool = False
+    ) -> None:
         """A template object was made, or filled."""
         if self.silent:
             return
@@ -188,7 +204,9 @@ class Recorder(HistoryWatch):
         """A text was formatted: a prompt if it is long, or if its name says so."""
         name = node.func.value if isinstance(node.func, ast.Attribute) else node
         written = frame.module.text(name)
-        if not self.silent and (source.literal_length() >= 200 or "prompt" in written.lower() or "template" in written.lower()):
+        if not self.silent and (
+            source.literal_length() >= 200 or "prompt" in written.lower() or "template" in written.lower()
+        ):
             self.text(m, written, result, node, frame, Confidence.LOW)
 
     def comprehension(self, m: Machine, value: ListV, node: ast.expr, frame: Frame) -> None:
@@ -204,9 +222,12 @@ class Recorder(HistoryWatch):
             return
         namespace = value.namespace
         description = namespace.get("description")
-        if isinstance(description, Str) and ("inputs" in namespace or "name" in namespace or "args_schema" in namespace):
-            if description.cause is not None:
-                self.tool_text(m, description, value.node, frame)
+        if (
+            isinstance(description, Str)
+            and ("inputs" in namespace or "name" in namespace or "args_schema" in namespace)
+            and description.cause is not None
+        ):
+            self.tool_text(m, description, value.node, frame)
 
     def observe(self, observation: Observation, about: Value | None = None) -> None:
         """Keep something that is not a segment, as a layout of its own."""
@@ -233,7 +254,9 @@ class Recorder(HistoryWatch):
 
     # ------------------------------------------------------------------ what becomes a layout
 
-    def text(self, m: Machine, name: str, value: Value, node: ast.AST, frame: Frame, confidence: Confidence) -> None:
+    def text(
+        self, m: Machine, name: str, value: Value, node: ast.AST, frame: Frame, confidence: Confidence
+    ) -> None:
         """Keep a text whose name says that it is a prompt."""
         place = frame.module.place(node)
         emitter = self.emitter(m)
@@ -278,18 +301,25 @@ class Recorder(HistoryWatch):
         """Return an empty emitter for a prompt that is sent here."""
         return Emitter(loops=frozenset(m.loops), active=tuple(m.guards))
 
-    def _layout(self, m: Machine, name: str, place: Place, kind: LayoutKind, confidence: Confidence) -> Layout:
+    def _layout(
+        self, m: Machine, name: str, place: Place, kind: LayoutKind, confidence: Confidence
+    ) -> Layout:
         gaps = ("the evaluation budget was used up here",) if m.exhausted else ()
-        return Layout(name, place, (), kind, complete=not gaps, gaps=gaps, confidence=confidence, repeated=bool(m.loops))
+        return Layout(
+            name, place, (), kind, complete=not gaps, gaps=gaps, confidence=confidence, repeated=bool(m.loops)
+        )
 
     def add(self, m: Machine, layout: Layout) -> None:
         """Keep a layout unless an equal one is there."""
-        if self.silent or not layout.segments and not layout.observations and not layout.parameters:
+        if self.silent or (not layout.segments and not layout.observations and not layout.parameters):
             return
         self.count += 1
         key = (
             layout.kind,
-            tuple((s.place, s.section, s.cause.kind if s.cause else None, s.cause.scope if s.cause else None) for s in layout.segments),
+            tuple(
+                (s.place, s.section, s.cause.kind if s.cause else None, s.cause.scope if s.cause else None)
+                for s in layout.segments
+            ),
             tuple(layout.observations and (o.what, o.place) for o in layout.observations),
             tuple((p.name, p.text, p.choices) for p in layout.parameters),
         )
@@ -312,9 +342,9 @@ def holds_prompts(module: Module, cls: ClassV | None) -> bool:
 
 def is_prompt_name(name: str) -> bool:
     """Tell whether a name says that its value is a prompt."""
-    return bool(PROMPT_NAME.search(name if name.islower() else name.lower() if name.isupper() else name)) and not NOT_PROMPT_NAME.search(
-        name.lower()
-    )
+    return bool(
+        PROMPT_NAME.search(name if name.islower() else name.lower() if name.isupper() else name)
+    ) and not NOT_PROMPT_NAME.search(name.lower())
 
 
 def path_of(callee: Value) -> str:
@@ -352,11 +382,14 @@ def _is_tool(value: DictV) -> bool:
 def _promptish(given: Arguments) -> bool:
     """Tell whether the arguments of a loosely matched call look like a prompt at all."""
     for value in [*given.args, *given.keywords.values()]:
-        if isinstance(value, (Str, Template)) and (value.literal_length() if isinstance(value, Str) else 1) >= MIN_TEXT:
+        if (
+            isinstance(value, (Str, Template))
+            and (value.literal_length() if isinstance(value, Str) else 1) >= MIN_TEXT
+        ):
             return True
         if isinstance(value, ListV) and any(_is_message(i.value) for i in value.items):
             return True
-    return any(k in given.keywords for k in ("messages", "system", "system_prompt", "prompt", "instructions", "tools"))
-
-
-__all__ = ["Const", "Recorder", "is_prompt_name", "path_of", "where"]
+    return any(
+        k in given.keywords
+        for k in ("messages", "system", "system_prompt", "prompt", "instructions", "tools")
+    )

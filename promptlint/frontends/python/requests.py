@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 from promptlint.frontends.python import access
 from promptlint.frontends.python.cachekeys import cache_keys, injection_points
 from promptlint.frontends.python.emit import Emitter
-from promptlint.frontends.python.values import Choice, Const, DictV, FuncV, ListV, Obj, Str, Template, Unknown, Value
+from promptlint.frontends.python.values import (
+    Choice,
+    Const,
+    DictV,
+    FuncV,
+    ListV,
+    Obj,
+    Template,
+    Value,
+)
 from promptlint.layout import (
     Cause,
     Confidence,
@@ -23,27 +32,31 @@ from promptlint.layout import (
     Section,
     Step,
 )
-from promptlint.source import Place
 
 if TYPE_CHECKING:
     from promptlint.catalog.model import Sink
     from promptlint.frontends.python.calls import Arguments
     from promptlint.frontends.python.machine import Frame, Machine
 
-_WITHIN = re.compile(r"message|history|turn|step|round|iteration|attempt|retry|is_first|is_last|continuation|tool_use", re.I)
+_WITHIN = re.compile(
+    r"message|history|turn|step|round|iteration|attempt|retry|is_first|is_last|continuation|tool_use",
+    re.IGNORECASE,
+)
 _GROW = ("append", "extend", "insert", "add", "remove", "pop", "clear", "update")
 
 
-def request(m: Machine, sink: Sink, callee: Value, given: Arguments, node: ast.Call, frame: Frame) -> Layout | None:
+def request(
+    m: Machine, sink: Sink, callee: Value, given: Arguments, node: ast.Call, frame: Frame
+) -> Layout | None:
     """Return the layout of one request; None where nothing of it is known."""
     place = frame.module.place(node)
     emitter = Emitter(loops=frozenset(m.loops), active=tuple(m.guards))
     carried: dict[str, list[tuple[str, Value, ast.AST]]] = {}
-    for where, what in sink.arguments.items():
-        key: str | int = int(where) if where.isdigit() else where
+    for name, what in sink.arguments.items():
+        key: str | int = int(name) if name.isdigit() else name
         value = given.get(key)
         if value is not None:
-            carried.setdefault(what, []).append((where, value, given.nodes.get(key, node)))
+            carried.setdefault(what, []).append((name, value, given.nodes.get(key, node)))
     observations: list[Observation] = []
     for name, value, at in carried.get("tools", ()):
         emitter.tools(value, frame.module.place(at))
@@ -91,7 +104,11 @@ def request(m: Machine, sink: Sink, callee: Value, given: Arguments, node: ast.C
 
 
 def _parameters(
-    m: Machine, carried: dict[str, list[tuple[str, Value, ast.AST]]], given: Arguments, node: ast.Call, frame: Frame
+    m: Machine,
+    carried: dict[str, list[tuple[str, Value, ast.AST]]],
+    given: Arguments,
+    node: ast.Call,
+    frame: Frame,
 ) -> tuple[list[Parameter], list[Observation]]:
     out: list[Parameter] = []
     flips: list[Observation] = []
@@ -112,7 +129,9 @@ def _parameters(
             out.extend(injection_points(name, value, place))
             guard = _flip(value)
             if what == "parameter" and guard is not None and len(choices) > 1:
-                cause = Cause(Kind.PARAMETER_CHANGE, Scope.REQUEST, guard.expression, Confidence.HIGH, guard.place)
+                cause = Cause(
+                    Kind.PARAMETER_CHANGE, Scope.REQUEST, guard.expression, Confidence.HIGH, guard.place
+                )
                 flips.append(
                     Observation(
                         "parameter-flips",
@@ -164,14 +183,20 @@ def _tools_change(m: Machine, value: Value, at: ast.AST, frame: Frame) -> list[O
     place = frame.module.place(at)
     if isinstance(value, ListV):
         for item in value.items:
-            if any(g.kind in ("for", "while") and any(g.place == a.place for a in m.guards) for g in item.guards):
+            if any(
+                g.kind in ("for", "while") and any(g.place == a.place for a in m.guards) for g in item.guards
+            ):
                 return [Observation("tools-changed", place, value.name or "tools")]
     if not (isinstance(at, ast.Attribute) and m.loops and frame.func is not None):
         return []
     owner = m.evaluate(at.value, frame)
     if not isinstance(owner, Obj) or owner.cls is None:
         return []
-    called = {n.func.attr for n in ast.walk(frame.func.node) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)}
+    called = {
+        n.func.attr
+        for n in ast.walk(frame.func.node)
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)
+    }
     for cls in owner.cls.mro():
         for method in cls.namespace.values():
             if not isinstance(method, FuncV) or method.name not in called or method.name.startswith("__"):
@@ -179,7 +204,11 @@ def _tools_change(m: Machine, value: Value, at: ast.AST, frame: Frame) -> list[O
             found = _change(method, at.attr)
             if found is not None:
                 cause = Cause(
-                    Kind.TOOLS_ORDER, Scope.REQUEST, f"{method.name}()", Confidence.HIGH, method.module.place(found)
+                    Kind.TOOLS_ORDER,
+                    Scope.REQUEST,
+                    f"{method.name}()",
+                    Confidence.HIGH,
+                    method.module.place(found),
                 )
                 return [Observation("tools-changed", place, at.attr, cause=cause)]
     return []
@@ -201,6 +230,3 @@ def _change(method: FuncV, attr: str) -> ast.AST | None:
             if any(isinstance(t, ast.Attribute) and t.attr == attr for t in targets):
                 return child
     return None
-
-
-__all__ = ["Place", "Str", "Unknown", "request"]

@@ -20,13 +20,31 @@ from collections.abc import Iterator
 _TELLING = re.compile(
     r"prompt|message|system|instruction|history|template|persona|\bllm|chat|complet|generat|descript|\brole\b|content|conversation"
     r"|invoke|agent|query_engine|converse|render|tool",
-    re.I,
+    re.IGNORECASE,
 )
 _STRICT = re.compile(
-    r"prompt|message|instruction|template|history|persona|complet|generate|converse|invoke|descript|system|chat|conversation", re.I
+    r"prompt|message|instruction|template|history|persona|complet|generate|converse|invoke|descript|system|chat|conversation",
+    re.IGNORECASE,
 )
-_CHANGES = frozenset(("append", "extend", "insert", "update", "add", "pop", "remove", "clear", "setdefault", "appendleft", "popleft", "sort"))
-_QUIET = frozenset(("debug", "info", "warning", "warn", "error", "exception", "critical", "log", "print", "sleep"))
+_CHANGES = frozenset(
+    (
+        "append",
+        "extend",
+        "insert",
+        "update",
+        "add",
+        "pop",
+        "remove",
+        "clear",
+        "setdefault",
+        "appendleft",
+        "popleft",
+        "sort",
+    )
+)
+_QUIET = frozenset(
+    ("debug", "info", "warning", "warn", "error", "exception", "critical", "log", "print", "sleep")
+)
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -59,7 +77,9 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
         yield statement
         for field in ("body", "orelse", "finalbody"):
             inner = getattr(statement, field, None)
-            if isinstance(inner, list) and not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            if isinstance(inner, list) and not isinstance(
+                statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+            ):
                 yield from _statements(inner)
         for handler in getattr(statement, "handlers", ()):
             yield from _statements(handler.body)
@@ -111,27 +131,37 @@ def _skipped(node: Function) -> frozenset[int]:
     defined: dict[int, set[str]] = {}
     live: set[int] = set()
     for statement in statements:
-        names, targets, gives = set(), set(), False
+        names: set[str] = set()
+        targets: set[str] = set()
+        gives = False
         for child in _own(statement):
             if isinstance(child, ast.Name):
                 (targets if isinstance(child.ctx, ast.Store) else names).add(child.id)
-            elif isinstance(child, ast.Attribute | ast.Subscript) and isinstance(child.ctx, ast.Store | ast.Del):
-                gives = True
-            elif isinstance(child, ast.Call) and isinstance(child.func, ast.Attribute) and child.func.attr in _CHANGES:
-                gives = True
-            elif isinstance(child, ast.Yield | ast.YieldFrom | ast.NamedExpr):
-                gives = True
-            elif isinstance(child, ast.Lambda):
+            elif (
+                (
+                    isinstance(child, ast.Attribute | ast.Subscript)
+                    and isinstance(child.ctx, ast.Store | ast.Del)
+                )
+                or (
+                    isinstance(child, ast.Call)
+                    and isinstance(child.func, ast.Attribute)
+                    and child.func.attr in _CHANGES
+                )
+                or isinstance(child, ast.Yield | ast.YieldFrom | ast.NamedExpr | ast.Lambda)
+            ):
                 gives = True
         if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
             names.add(statement.target.id)
         used[id(statement)], defined[id(statement)] = names, targets
-        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom | ast.Global):
+        if isinstance(
+            statement,
+            ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom | ast.Global,
+        ):
             live.add(id(statement))
             names.update(n.id for n in ast.walk(statement) if isinstance(n, ast.Name))
-        elif isinstance(statement, ast.Return | ast.Raise | ast.Continue | ast.Break):
-            live.add(id(statement))
-        elif not _is_quiet(statement) and (gives or any(_TELLING.search(w) for w in _words(statement))):
+        elif isinstance(statement, ast.Return | ast.Raise | ast.Continue | ast.Break) or (
+            not _is_quiet(statement) and (gives or any(_TELLING.search(w) for w in _words(statement)))
+        ):
             live.add(id(statement))
     needed = {name for s in statements if id(s) in live for name in used[id(s)]}
     grown = True

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 
 from promptlint.frontends.python import access, objects, text
-from promptlint.frontends.python.expressions import guard_of, name_in, truth
+from promptlint.frontends.python.conditions import guard_of, name_in, truth
 from promptlint.frontends.python.machine import Frame, Machine, join, passed, repeat_parts, unknown_like
 from promptlint.frontends.python.values import (
     NONE,
@@ -78,7 +78,9 @@ def _augassign(m: Machine, node: ast.AugAssign, frame: Frame) -> bool:
     place = frame.module.place(node.value)
     value: Value
     if isinstance(node.op, ast.Add) and (isinstance(left, Str) or isinstance(right, Str)):
-        value = Str(text.parts_of(left, place, "") + text.parts_of(right, place, frame.module.text(node.value)))
+        value = Str(
+            text.parts_of(left, place, "") + text.parts_of(right, place, frame.module.text(node.value))
+        )
     elif isinstance(left, ListV) and isinstance(node.op, (ast.Add, ast.BitOr)):
         guards = m.since(left.depth)
         m.scramble(left)
@@ -94,7 +96,9 @@ def _augassign(m: Machine, node: ast.AugAssign, frame: Frame) -> bool:
     else:
         loop = m.loops[-1] if m.loops and isinstance(right, Const) else 0
         name = getattr(target, "id", getattr(target, "attr", ""))
-        value = Unknown(frame.module.place(node), name=name, path=name, cause=left.cause, loop=loop, multiline=False)
+        value = Unknown(
+            frame.module.place(node), name=name, path=name, cause=left.cause, loop=loop, multiline=False
+        )
     assign(m, target, value, frame)
     return False
 
@@ -103,7 +107,9 @@ def assign(m: Machine, target: ast.expr, value: Value, frame: Frame) -> None:
     """Assign a value to a name, attribute, subscript or pattern of those."""
     if isinstance(target, ast.Name):
         if frame.frozen and frame.cls is None and frame.func is None:
-            value = access.frozen(value, Scope.PROCESS, frame.module.place(target), f"kept in {target.id} at import")
+            value = access.frozen(
+                value, Scope.PROCESS, frame.module.place(target), f"kept in {target.id} at import"
+            )
         if isinstance(value, Unknown) and not value.name:
             value = unknown_like(value, cause=value.cause, name=target.id)
         elif isinstance(value, ListV) and not value.name:
@@ -137,14 +143,18 @@ def _set_attribute(m: Machine, target: ast.Attribute, value: Value, frame: Frame
     if isinstance(owner, Obj):
         if frame.func is not None and frame.func.name in ("__init__", "__post_init__", "model_post_init"):
             # Computed once for the life of the object.
-            value = access.frozen(value, Scope.SESSION, place, f"kept in {target.attr} when the object is made")
+            value = access.frozen(
+                value, Scope.SESSION, place, f"kept in {target.attr} when the object is made"
+            )
         elif isinstance(value, (Str, Unknown)) and value.cause is not None:
             value = passed(value, place, f"kept in {target.attr}")
         if isinstance(value, ListV) and not value.owner:
             value.name, value.owner = target.attr, owner.name
         guards = m.since(frame.depth)
         old = owner.attrs.get(target.attr)
-        owner.attrs[target.attr] = join(guards[-1], None, [value, old]) if guards and old is not None else value
+        owner.attrs[target.attr] = (
+            join(guards[-1], None, [value, old]) if guards and old is not None else value
+        )
         m.recorder.attribute(m, owner, target.attr, value, target, frame)
     elif isinstance(owner, ClassV):
         owner.namespace[target.attr] = value
@@ -168,7 +178,9 @@ def _set_item(m: Machine, target: ast.Subscript, value: Value, frame: Frame) -> 
         m.recorder.replaced(m, owner, target, value, frame)
 
 
-def _merge(m: Machine, guard: Guard, before: dict[str, Value], paths: list[dict[str, Value] | None]) -> dict[str, Value]:
+def _merge(
+    m: Machine, guard: Guard, before: dict[str, Value], paths: list[dict[str, Value] | None]
+) -> dict[str, Value]:
     """Join the names of several paths; None marks a path that left the block."""
     alive = [p for p in paths if p is not None]
     if not alive:
@@ -225,7 +237,7 @@ def _keep(frame: Frame, names: dict[str, Value]) -> None:
 
 
 def _type_checking(test: ast.expr) -> bool:
-    return isinstance(test, ast.Name) and test.id == "TYPE_CHECKING" or (
+    return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
         isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
     )
 
@@ -260,7 +272,11 @@ def _for(m: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> bool:
 
 
 def _counts(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("range", "enumerate", "count")
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("range", "enumerate", "count")
+    )
 
 
 def _counted(m: Machine, node: ast.For | ast.AsyncFor, element: Value, loop: int, frame: Frame) -> Value:
@@ -285,7 +301,13 @@ def _while(m: Machine, node: ast.While, frame: Frame) -> bool:
 
 
 def _body(
-    m: Machine, guard: Guard, loop: int, body: list[ast.stmt], frame: Frame, start: Callable[[], None], order: Cause | None
+    m: Machine,
+    guard: Guard,
+    loop: int,
+    body: list[ast.stmt],
+    frame: Frame,
+    start: Callable[[], None],
+    order: Cause | None,
 ) -> None:
     """Run a loop's body once and join what it did with the state before it."""
     before = dict(frame.names)
@@ -356,9 +378,13 @@ def _match(m: Machine, node: ast.Match, frame: Frame) -> bool:
     for index, case in enumerate(node.cases):
         frame.names = dict(before)
         for child in ast.walk(case.pattern):
-            captured = getattr(child, "name", None) if isinstance(child, (ast.MatchAs, ast.MatchStar)) else None
+            captured = (
+                getattr(child, "name", None) if isinstance(child, (ast.MatchAs, ast.MatchStar)) else None
+            )
             if captured:
-                frame.names[captured] = Unknown(frame.module.place(child), name=captured, path=captured, cause=subject.cause)
+                frame.names[captured] = Unknown(
+                    frame.module.place(child), name=captured, path=captured, cause=subject.cause
+                )
         branch = Guard(guard.kind, guard.expression, guard.place, index, guard.scope, guard.cause, guard.name)
         with m.under(branch):
             ended = execute(m, case.body, frame)

@@ -17,8 +17,22 @@ from promptlint.frontends.mapped import MappedText
 
 _TOKEN = re.compile(r"([A-Za-z]{0,3})('''|\"\"\"|'|\")")
 _GAP = re.compile(r"(?:[\s\\()]|#[^\n]*)*")
-_ESCAPE = re.compile(r"\\(\n|[0-7]{1,3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|N\{[^}]*\}|.)", re.S)
-_SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "a": "\a", "b": "\b", "f": "\f", "v": "\v", "\n": ""}
+_ESCAPE = re.compile(
+    r"\\(\n|[0-7]{1,3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|N\{[^}]*\}|.)", re.DOTALL
+)
+_SIMPLE = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "\\": "\\",
+    "'": "'",
+    '"': '"',
+    "a": "\a",
+    "b": "\b",
+    "f": "\f",
+    "v": "\v",
+    "\n": "",
+}
 _OPEN, _CLOSE = "([{", ")]}"
 
 
@@ -124,7 +138,9 @@ def _expression_end(source: str, start: int, limit: int) -> int:
     return limit
 
 
-def _fields(out: _Builder, source: str, start: int, end: int, raw: bool, in_spec: bool) -> list[MappedText | Field]:
+def _fields(
+    out: _Builder, source: str, start: int, end: int, raw: bool, in_spec: bool
+) -> list[MappedText | Field]:
     """Split the inside of an f-string, or of a format spec, into literals and fields."""
     pieces: list[MappedText | Field] = []
     at = begin = start

@@ -10,26 +10,19 @@ from dataclasses import replace
 from promptlint.frontends import fields
 from promptlint.frontends.mapped import MappedText
 from promptlint.frontends.python.machine import fixed, hole, step
+from promptlint.frontends.python.pieces import Alt, Hole, Lit, Loop, Part, Seg, flat, text_of
 from promptlint.frontends.python.values import (
-    Alt,
     Choice,
     Const,
     DictV,
     Ext,
-    Hole,
     Item,
     ListV,
-    Lit,
-    Loop,
     Obj,
-    Part,
-    Seg,
     Str,
     Template,
     Unknown,
     Value,
-    flat,
-    text_of,
 )
 from promptlint.layout import Cause, Guard
 from promptlint.source import Place
@@ -136,7 +129,7 @@ def dedented(value: Str) -> Str:
         return Str((replace(first, text=textwrap.dedent(plain), whole=True),))
     if not margin:
         return value
-    pattern = re.compile(r"(^|\n)[ \t]{1,%d}" % margin)
+    pattern = re.compile(rf"(^|\n)[ \t]{{1,{margin}}}")
     return Str(_map_text(value.parts, lambda text: pattern.sub(r"\1", text)))
 
 
@@ -190,7 +183,9 @@ def with_fields(parts: tuple[Part, ...], style: str) -> tuple[Part, ...]:
     return tuple(out)
 
 
-def fill(parts: tuple[Part, ...], values: dict[str, Value], rest: Value | None, partial: bool) -> tuple[Part, ...]:
+def fill(
+    parts: tuple[Part, ...], values: dict[str, Value], rest: Value | None, partial: bool
+) -> tuple[Part, ...]:
     """Put values into the holes that carry their names.
 
     ``rest`` stands for further values of unknown names (``**kwargs``). A hole without a value stays.
@@ -226,11 +221,12 @@ def _filled(part: Seg, values: dict[str, Value], rest: Value | None) -> tuple[Pa
         return tuple(_at_field(p, segment.place) for p in parts_of(value, segment.place, name))
     cause = value.cause
     if isinstance(value, Const) or (isinstance(value, Str) and value.plain() is not None):
-        return (Seg(replace(segment, scope=segment.scope, cause=None, origin=replace(segment.origin, name=""))),)
+        return (
+            Seg(replace(segment, scope=segment.scope, cause=None, origin=replace(segment.origin, name=""))),
+        )
     if cause is None:
         return (part,)
-    entered = step(cause, cause.place, "") if cause.place is None else cause
-    return (Seg(replace(segment, cause=entered, scope=cause.scope)),)
+    return (Seg(replace(segment, cause=cause, scope=cause.scope)),)
 
 
 def _at_field(part: Part, place: Place) -> Part:

@@ -8,104 +8,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from promptlint.frontends.mapped import MappedText
-from promptlint.layout import Breakpoint, Cause, Guard, Segment
+from promptlint.frontends.python.pieces import Lit, Part, Seg, cause_of, flat, text_of, worst
+from promptlint.layout import Cause, Guard
 from promptlint.source import Place
 
 if TYPE_CHECKING:
     from promptlint.frontends.python.modules import Module
-
-
-class TextSource:
-    """Where decoded text comes from; its character map is made only when somebody asks."""
-
-    __slots__ = ("_make", "_mapped", "path")
-
-    def __init__(self, path: str, make: Callable[[], MappedText]) -> None:
-        self.path = path
-        self._make = make
-        self._mapped: MappedText | None = None
-
-    @property
-    def mapped(self) -> MappedText:
-        """Return the text with its way back to the file."""
-        if self._mapped is None:
-            self._mapped = self._make()
-        return self._mapped
-
-
-@dataclass(frozen=True, slots=True)
-class Lit:
-    """Known text: ``text`` starts at offset ``at`` of the decoded text of ``source``.
-
-    ``whole`` is set where the text was changed (dedent, strip of the middle) and no longer maps
-    character by character.
-    """
-
-    text: str
-    source: TextSource
-    at: int = 0
-    whole: bool = False
-
-    def place(self) -> Place:
-        """Return where the text stands."""
-        mapped = self.source.mapped
-        if self.whole:
-            return mapped.place(0, len(mapped.text))
-        return mapped.place(self.at, self.at + len(self.text))
-
-    def cut(self, start: int, end: int) -> Lit:
-        """Return a part of the text."""
-        return replace(self, text=self.text[start:end], at=self.at + (0 if self.whole else start))
-
-
-@dataclass(frozen=True, slots=True)
-class Hole:
-    """A place in a text whose value is not known."""
-
-    place: Place
-    expression: str
-    name: str = ""
-    cause: Cause | None = None
-    loop: int = 0  # id of the loop whose counter this is
-    call: bool = False
-    multiline: bool = True  # the value may contain a newline
-
-
-@dataclass(frozen=True, slots=True)
-class Alt:
-    """One of several texts, chosen by a condition."""
-
-    guard: Guard
-    branches: tuple[tuple[Part, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Loop:
-    """Text repeated for each element of a collection."""
-
-    guard: Guard
-    parts: tuple[Part, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A cache mark at this point."""
-
-    breakpoint: Breakpoint
-
-
-@dataclass(frozen=True, slots=True)
-class Seg:
-    """A segment as another frontend made it: a piece of a template file, or of a text with fields."""
-
-    segment: Segment
-
-
-Part = Lit | Hole | Alt | Loop | Mark | Seg
 
 
 class Value:
@@ -201,7 +112,9 @@ class ListV(Value):
 
     __slots__ = ("depth", "items", "kind", "name", "order", "owner")
 
-    def __init__(self, items: list[Item], kind: str = "list", order: Cause | None = None, depth: int = 0) -> None:
+    def __init__(
+        self, items: list[Item], kind: str = "list", order: Cause | None = None, depth: int = 0
+    ) -> None:
         self.items = items
         self.kind = kind
         self.order = order
@@ -323,7 +236,9 @@ class Obj(Value):
 
     __slots__ = ("attrs", "busy", "cls", "kind", "name", "pending", "place")
 
-    def __init__(self, cls: ClassV | None = None, kind: str = "", name: str = "", place: Place | None = None) -> None:
+    def __init__(
+        self, cls: ClassV | None = None, kind: str = "", name: str = "", place: Place | None = None
+    ) -> None:
         self.cls = cls
         self.kind = kind
         self.name = name
@@ -390,7 +305,9 @@ def choice(guard: Guard, values: Iterable[Value]) -> Value:
     for value in values:
         for one in value.values if isinstance(value, Choice) else (value,):
             if isinstance(one, Unknown):
-                if unknown is None or (one.cause is not None and worst(unknown.cause, one.cause) is one.cause):
+                if unknown is None or (
+                    one.cause is not None and worst(unknown.cause, one.cause) is one.cause
+                ):
                     unknown = one
             elif not any(one is k or _same(one, k) for k in known):
                 known.append(one)
@@ -413,18 +330,6 @@ class Template(Value):
     role: str = ""
     kind: str = ""  # "messages" for a chat template: `messages` holds its parts
     messages: tuple[Value, ...] = ()
-
-
-def worst(*causes: Cause | None) -> Cause | None:
-    """Return the cause that changes most often, the surer one first among equals."""
-    best: Cause | None = None
-    for cause in causes:
-        if cause is not None and (
-            best is None
-            or (cause.scope.rank, cause.confidence.rank) > (best.scope.rank, best.confidence.rank)
-        ):
-            best = cause
-    return best
 
 
 MAX_NESTED = 300  # values looked at for the cause of a collection
@@ -452,51 +357,3 @@ def nested_cause(value: Value) -> Cause | None:
         else:
             best = worst(best, one.cause)
     return best
-
-
-def flat(parts: Iterable[Part]) -> Iterator[Part]:
-    """Yield literals, holes and marks in order, through branches and loops."""
-    for part in parts:
-        if isinstance(part, Alt):
-            for branch in part.branches:
-                yield from flat(branch)
-        elif isinstance(part, Loop):
-            yield from flat(part.parts)
-        else:
-            yield part
-
-
-def cause_of(part: Part) -> Cause | None:
-    """Return why a piece changes, if it is a hole with a known cause."""
-    if isinstance(part, Hole):
-        return part.cause
-    return part.segment.cause if isinstance(part, Seg) else None
-
-
-def text_of(part: Part) -> str:
-    """Return the known text of a piece, or nothing."""
-    if isinstance(part, Lit):
-        return part.text
-    return (part.segment.text or "") if isinstance(part, Seg) else ""
-
-
-def map_causes(parts: tuple[Part, ...], change: Callable[[Cause], Cause | None]) -> tuple[Part, ...]:
-    """Return the pieces with every cause replaced by what ``change`` makes of it."""
-    out: list[Part] = []
-    for part in parts:
-        if isinstance(part, Hole) and part.cause is not None:
-            out.append(replace(part, cause=change(part.cause)))
-        elif isinstance(part, Seg) and part.segment.cause is not None:
-            out.append(Seg(replace(part.segment, cause=change(part.segment.cause))))
-        elif isinstance(part, Alt):
-            out.append(Alt(part.guard, tuple(map_causes(b, change) for b in part.branches)))
-        elif isinstance(part, Loop):
-            out.append(Loop(part.guard, map_causes(part.parts, change)))
-        else:
-            out.append(part)
-    return tuple(out)
-
-
-def describe(value: Any) -> str:
-    """Return a word for a value's type, for explanations."""
-    return type(value).__name__.removesuffix("V").lower()

@@ -1,0 +1,374 @@
+"""Builtins and the standard library, as far as they carry text or order."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from promptlint.frontends.python import access, functions, text
+from promptlint.frontends.python.machine import Frame, Machine, unknown_like
+from promptlint.frontends.python.pieces import Hole, flat, text_of
+from promptlint.frontends.python.values import (
+    NONE,
+    Bound,
+    Const,
+    DictV,
+    FuncV,
+    Item,
+    ListV,
+    Obj,
+    Str,
+    Unknown,
+    Value,
+)
+from promptlint.layout import Cause, Confidence, Kind, Observation, Scope
+
+if TYPE_CHECKING:
+    from promptlint.frontends.python.calls import Arguments
+
+Handler = Callable[[Machine, "Arguments", ast.Call, Frame], Value | None]
+
+
+# ---------------------------------------------------------------------- builtins
+
+
+def _str(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    if not given.args:
+        return Str(())
+    value = given.args[0]
+    if (
+        isinstance(value, Obj)
+        and value.cls is not None
+        and isinstance(method := value.cls.find("__str__"), FuncV)
+    ):
+        return functions.invoke(m, method, [value], {}, node, frame)
+    return Str(text.parts_of(value, frame.module.place(node.args[0]), frame.module.text(node.args[0])))
+
+
+def _number(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    if given.args and isinstance(given.args[0], Const):
+        return given.args[0]
+    value = given.args[0] if given.args else NONE
+    if isinstance(value, Unknown):
+        return unknown_like(value, cause=value.cause, multiline=False)
+    return Unknown(frame.module.place(node), cause=value.cause, multiline=False)
+
+
+def _list(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    if not given.args:
+        return ListV([], depth=len(m.guards))
+    value = given.args[0]
+    if isinstance(value, ListV):
+        out = ListV(list(value.items), "list", value.order, len(m.guards))
+        out.name, out.owner = value.name, value.owner
+        return out
+    if isinstance(value, DictV):
+        return ListV(access.items(m, value, node.args[0], frame), depth=len(m.guards))
+    return value
+
+
+def _set(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    if not given.args:
+        return ListV([], "set", access.unordered(m, [], node, frame).order, len(m.guards))
+    return access.unordered(
+        m, access.items(m, given.args[0], node.args[0], frame) if node.args else [], node, frame
+    )
+
+
+def _dict(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    out = DictV(len(m.guards), frame.module.place(node))
+    for value in given.args:
+        access.update(out, value)
+    for key, value in given.keywords.items():
+        out.entries[key] = Item(value)
+    if given.rest is not None:
+        out.rest.append(given.rest)
+    m.recorder.mapping(m, out, node, frame)
+    return out
+
+
+def _sorted(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    value = given.args[0] if given.args else NONE
+    if isinstance(value, ListV):
+        out = ListV(list(value.items), "list", None, len(m.guards))
+        out.name = value.name
+        return out
+    if isinstance(value, Unknown):
+        cause = value.cause if value.cause is None or value.cause.kind is not Kind.UNORDERED else None
+        return unknown_like(value, cause=cause)
+    return value
+
+
+def _same(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    return given.args[0] if given.args else None
+
+
+def _second(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    return given.args[1] if len(given.args) > 1 else None
+
+
+def _last(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    return given.args[-1] if given.args else None
+
+
+def _first_of(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    if not given.args or not node.args:
+        return None
+    if isinstance(given.args[0], Unknown) and given.args[0].path == "itertools.cycle()":
+        place = frame.module.place(node)
+        cause = Cause(Kind.ROUTING, Scope.REQUEST, "itertools.cycle", Confidence.HIGH, place)
+        return Unknown(place, name="next", path="next()", cause=cause)
+    return access.element(m, given.args[0], node.args[0], frame)
+
+
+def _map(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    from promptlint.frontends.python import calls
+
+    if len(given.args) < 2 or len(node.args) < 2:
+        return None
+    known = access.elements(given.args[1])
+    func = given.args[0]
+    if known is not None and len(known) <= 16:
+        return ListV(
+            [Item(calls.apply(m, func, calls.Arguments([v]), node, frame)) for v in known],
+            depth=len(m.guards),
+        )
+    one = access.element(m, given.args[1], node.args[1], frame)
+    out = ListV(
+        [Item(calls.apply(m, func, calls.Arguments([one]), node, frame), spread=True)], depth=len(m.guards)
+    )
+    out.order = access.order_of(given.args[1])
+    return out
+
+
+def _enumerate(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    if not given.args or not node.args:
+        return None
+    known = access.elements(given.args[0])
+    if known is not None and len(known) <= 16:
+        first = given.args[1] if len(given.args) > 1 else given.keywords.get("start", Const(0))
+        start = first.value if isinstance(first, Const) and isinstance(first.value, int) else 0
+        return ListV([Item(ListV([Item(Const(start + i)), Item(v)], "tuple")) for i, v in enumerate(known)])
+    one = access.element(m, given.args[0], node.args[0], frame)
+    pair = ListV([Item(Unknown(frame.module.place(node), name="index", multiline=False)), Item(one)], "tuple")
+    return ListV([Item(pair, spread=True)], order=access.order_of(given.args[0]))
+
+
+def _zip(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    if len(node.args) != len(given.args) or not given.args:
+        return None
+    known = [access.elements(a) for a in given.args]
+    if all(k is not None and len(k) <= 16 for k in known):
+        rows = zip(*(k for k in known if k is not None), strict=False)
+        return ListV([Item(ListV([Item(v) for v in row], "tuple")) for row in rows])
+    row = ListV(
+        [Item(access.element(m, a, n, frame)) for a, n in zip(given.args, node.args, strict=True)], "tuple"
+    )
+    return ListV([Item(row, spread=True)])
+
+
+def _range(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    numbers = [access.plain(a) for a in given.args]
+    whole = [n for n in numbers if isinstance(n, int)]
+    if whole and len(whole) == len(numbers) and 0 not in whole[2:]:
+        values = range(*whole[:3])
+        if len(values) <= 8:
+            return ListV([Item(Const(n)) for n in values])
+    return Unknown(frame.module.place(node), name="range", multiline=False)
+
+
+def _format(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    if not given.args:
+        return None
+    spec = access.plain(given.args[1]) if len(given.args) > 1 else ""
+    value = access.formatted(m, given.args[0], spec if isinstance(spec, str) else "")
+    return Str(text.parts_of(value, frame.module.place(node), frame.module.text(node)))
+
+
+def _getattr(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    name = access.plain(given.args[1]) if len(given.args) > 1 else None
+    if isinstance(name, str) and name.isidentifier():
+        return access.attribute(m, given.args[0], name, node, frame)
+    return None
+
+
+# ---------------------------------------------------------------------- standard library
+
+
+def _partial(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    if not given.args:
+        return None
+    func = given.args[0]
+    if isinstance(func, Bound):
+        return Bound(
+            func.func, func.receiver, (*func.args, *given.args[1:]), {**func.keywords, **given.keywords}
+        )
+    return Bound(func, None, tuple(given.args[1:]), dict(given.keywords))
+
+
+def _dedent(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    value = given.args[0] if given.args else None
+    if not isinstance(value, Str):
+        return None
+    holes = [p for p in value.parts if isinstance(p, Hole) and p.multiline]
+    indented = value.literal_length() > 40 and any("\n " in text_of(p) for p in flat(value.parts))
+    if holes and indented:
+        place = frame.module.place(node)
+        m.recorder.observe(
+            Observation(
+                "dedent-after-interpolation",
+                place,
+                holes[0].expression,
+                data={"length": str(value.literal_length())},
+            ),
+            value,
+        )
+    return text.dedented(value)
+
+
+def _chain(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    out: list[Item] = []
+    for value, arg in zip(given.args, node.args, strict=False):
+        out.extend(access.items(m, value, arg, frame))
+    return ListV(out, depth=len(m.guards))
+
+
+def _shuffle(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    value = given.args[0] if given.args else None
+    from promptlint.frontends.python.library import volatile
+
+    cause = volatile(m, "random.shuffle", given, node, frame)
+    if isinstance(value, ListV):
+        value.order = cause
+    elif isinstance(value, Unknown) and node.args and isinstance(node.args[0], ast.Name):
+        frame.names[node.args[0].id] = unknown_like(value, cause=cause)
+    return NONE
+
+
+def _gather(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    # The results stand in the order of the arguments, whichever finishes first.
+    return ListV([Item(a) for a in given.args], depth=len(m.guards))
+
+
+def _dumps(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    """Serialise: what is known of the value shows as pieces; its order is the value's own."""
+    value = given.args[0] if given.args else None
+    if value is None:
+        return None
+    cause = value.cause
+    sort = given.get("sort_keys")
+    if (
+        cause is not None
+        and cause.kind is Kind.UNORDERED
+        and isinstance(value, DictV)
+        and isinstance(sort, Const)
+        and sort.value
+    ):
+        cause = None
+    name = value.name if isinstance(value, (Unknown, ListV)) else ""
+    if (
+        isinstance(value, (DictV, ListV))
+        and value.cause is not None
+        and value.cause.kind is not Kind.UNORDERED
+    ):
+        from promptlint.frontends.python.emit import serialised
+
+        return Str(serialised(value, frame.module.place(node)))
+    return Unknown(
+        frame.module.place(node), name=name, path="dumps()", cause=cause, text=frame.module.text(node)
+    )
+
+
+def _copy(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    return functions.fresh(given.args[0]) if given.args else None
+
+
+def _environ(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    label = access.plain(given.args[0]) if given.args else None
+    default = given.args[1] if len(given.args) > 1 else None
+    if isinstance(default, Str) and default.literal_length() > 40:
+        return default
+    name = label if isinstance(label, str) else "environ"
+    found = m.volatile(f"os.environ[{name}]")
+    place = frame.module.place(node)
+    cause = (
+        Cause(found.kind, found.scope, f"environment variable {name}", found.confidence, place)
+        if found
+        else None
+    )
+    return Unknown(place, name="", path="os.environ", cause=cause, text=name)
+
+
+def _context_var(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    label = access.plain(given.args[0]) if given.args else None
+    default = given.get("default")
+    obj = Obj(kind="contextvar", name=label if isinstance(label, str) else "")
+    if isinstance(default, Str) and default.literal_length() > 40:
+        obj.attrs["value"] = default
+    return Unknown(
+        frame.module.place(node), name=label if isinstance(label, str) else "", path=str(label or "")
+    )
+
+
+HANDLERS: dict[str, Handler] = {
+    "builtins.str": _str,
+    "builtins.repr": _str,
+    "builtins.ascii": _str,
+    "builtins.int": _number,
+    "builtins.float": _number,
+    "builtins.round": _number,
+    "builtins.abs": _number,
+    "builtins.list": _list,
+    "builtins.tuple": _list,
+    "builtins.iter": _list,
+    "builtins.set": _set,
+    "builtins.frozenset": _set,
+    "builtins.dict": _dict,
+    "collections.OrderedDict": _dict,
+    "collections.defaultdict": lambda m, g, n, f: DictV(len(m.guards)),
+    "collections.deque": _list,
+    "builtins.sorted": _sorted,
+    "builtins.min": _number,
+    "builtins.max": _number,
+    "builtins.reversed": _same,
+    "builtins.next": _first_of,
+    "builtins.map": _map,
+    "builtins.filter": _second,
+    "builtins.enumerate": _enumerate,
+    "builtins.zip": _zip,
+    "builtins.range": _range,
+    "builtins.format": _format,
+    "builtins.getattr": _getattr,
+    "functools.partial": _partial,
+    "functools.reduce": lambda m, g, n, f: None,
+    "textwrap.dedent": _dedent,
+    "inspect.cleandoc": _dedent,
+    "textwrap.indent": _same,
+    "textwrap.fill": _same,
+    "html.escape": _same,
+    "itertools.chain": _chain,
+    "random.shuffle": _shuffle,
+    "asyncio.gather": _gather,
+    "asyncio.run": _same,
+    "asyncio.wait_for": _same,
+    "asyncio.create_task": _same,
+    "asyncio.shield": _same,
+    "asyncio.to_thread": lambda m, g, n, f: None,
+    "json.dumps": _dumps,
+    "orjson.dumps": _dumps,
+    "yaml.dump": lambda m, g, n, f: (
+        _sorted(m, g, n, f) if g.args and isinstance(g.args[0], Unknown) else None
+    ),
+    "yaml.safe_dump": lambda m, g, n, f: (
+        _sorted(m, g, n, f) if g.args and isinstance(g.args[0], Unknown) else None
+    ),
+    "copy.copy": _copy,
+    "copy.deepcopy": _copy,
+    "typing.cast": _second,
+    "os.environ.get": _environ,
+    "os.getenv": _environ,
+    "contextvars.ContextVar": _context_var,
+    "types.MappingProxyType": _same,
+    "builtins.staticmethod": _same,
+}
