@@ -23,7 +23,7 @@ _TELLING = re.compile(
     re.IGNORECASE,
 )
 _STRICT = re.compile(
-    r"prompt|message|instruction|template|history|persona|complet|generate|converse|invoke|descript|system|chat|conversation",
+    r"prompt|message|instruction|template|history|persona|complet|generate|converse|invoke|descript|system|chat|conversation|^role$",
     re.IGNORECASE,
 )
 _CHANGES = frozenset(
