@@ -27,20 +27,22 @@ from promptlint_runtime.shapes import Shape, speedup_bound
 CPU = torch.device("cpu")
 
 
-def least(work: Callable[[], object], repeats: int) -> tuple[float, float]:
-    """Return the least wall and CPU seconds of some repeats."""
-    wall, cpu = [], []
+Work = Callable[[], object]
+
+
+def least(works: list[Work], repeats: int) -> list[tuple[float, float]]:
+    """Return the least wall and CPU seconds of each, in turn, so that all meet the same disturbances."""
+    found = [(float("inf"), float("inf"))] * len(works)
     for _ in range(repeats):
-        begun, used = time.perf_counter(), time.process_time()
-        work()
-        wall.append(time.perf_counter() - begun)
-        cpu.append(time.process_time() - used)
-    return min(wall), min(cpu)
+        for number, work in enumerate(works):
+            begun, used = time.perf_counter(), time.process_time()
+            work()
+            took = time.perf_counter() - begun, time.process_time() - used
+            found[number] = (min(found[number][0], took[0]), min(found[number][1], took[1]))
+    return found
 
 
-def own(
-    folder: str, dtype: torch.dtype, tokens: tuple[int, ...], prefix: int
-) -> tuple[Shape, list[Callable[[], object]]]:
+def own(folder: str, dtype: torch.dtype, tokens: tuple[int, ...], prefix: int) -> tuple[Shape, list[Work]]:
     """Return the shape, and what computes the whole prompt and only what follows the prefix."""
     adapter = load(folder, dtype=dtype, device=CPU).adapter
     assert isinstance(adapter, Llama)
@@ -55,9 +57,7 @@ def own(
     return adapter.shape, [lambda: compute(0), lambda: compute(prefix)]
 
 
-def plain(
-    folder: str, dtype: torch.dtype, tokens: tuple[int, ...], prefix: int
-) -> list[Callable[[], object]]:
+def plain(folder: str, dtype: torch.dtype, tokens: tuple[int, ...], prefix: int) -> list[Work]:
     """Return the same two for transformers with its own cache."""
     from transformers import AutoModelForCausalLM, DynamicCache
 
@@ -109,12 +109,12 @@ def main() -> None:
         rows = {"promptlint": ours}
         if not options.own:
             rows["transformers"] = plain(options.model, dtype, tokens, options.prefix)
-        for runtime, (miss, hit) in rows.items():
+        works = [work for pair in rows.values() for work in pair]
+        for _, hit in rows.values():
             hit()
-            (miss_wall, miss_cpu), (hit_wall, hit_cpu) = (
-                least(miss, options.repeats),
-                least(hit, options.repeats),
-            )
+        times = iter(least(works, options.repeats))
+        for runtime in rows:
+            (miss_wall, miss_cpu), (hit_wall, hit_cpu) = next(times), next(times)
             wall, cpu = miss_wall / hit_wall, miss_cpu / hit_cpu
             print(
                 f"| {runtime} | {name} | {miss_wall:.2f} | {hit_wall:.3f} | {wall:.2f} | {wall / bound:.2f}"

@@ -14,10 +14,10 @@ from promptlint_runtime import shapes, weights
 from promptlint_runtime.adapters.base import Adapter
 from promptlint_runtime.adapters.llama import Llama
 from promptlint_runtime.memory import check_room
+from promptlint_runtime.tokenizer import load_tokenizer
 
 RANDOM = "random:"
 _FOLDER = "give a folder with a Hugging Face model"
-_TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "tekken.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,18 +134,6 @@ def _wrap(
     except (OSError, ValueError, ImportError) as error:
         raise InputError(f"{name}: transformers cannot load it ({_first_line(error)})", "") from None
     return TransformersModel(model.to(device), name, shape)
-
-
-def load_tokenizer(folder: Path, **more: str) -> Any | None:
-    """Return the folder's tokenizer, or None where it has none (the prompts must be token ids then)."""
-    if not more and not any((folder / name).is_file() for name in _TOKENIZER_FILES):
-        return None  # transformers would make an empty one up
-    from transformers import AutoTokenizer
-
-    try:
-        return AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False, **more)
-    except (OSError, ValueError, ImportError):
-        return None
 
 
 def _stop_ids(config: dict[str, Any]) -> frozenset[int]:

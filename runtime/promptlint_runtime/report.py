@@ -194,6 +194,15 @@ class Run:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a self-test: what was tried, what was seen, whether it is as it should be."""
+
+    name: str
+    seen: str
+    passed: bool
+
+
 def _rate(part: int, whole: int, of: str) -> dict[str, float | int | str]:
     return {"value": part / whole if whole else 0.0, "part": part, "whole": whole, "of": of}
 

@@ -8,22 +8,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from promptlint_runtime.local import Local
 from promptlint_runtime.prompts import Prompt
 from promptlint_runtime.replay import Options
-from promptlint_runtime.report import Advance, Run
+from promptlint_runtime.report import Advance, Run, Step
 from promptlint_runtime.variants import variants
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One step: what was tried, what was seen, whether it is as it should be."""
-
-    name: str
-    seen: str
-    passed: bool
 
 
 def self_test(

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from promptlint_runtime.report import Row, Run, Spread, Timing
-from promptlint_runtime.selftest import Step
+from promptlint_runtime.report import Row, Run, Spread, Step, Timing
 
 SHOWN = 40  # rows, unless all are wanted
 

@@ -17,8 +17,7 @@ from promptlint.errors import UsageError
 if TYPE_CHECKING:
     from promptlint_runtime.prompts import Prompt
     from promptlint_runtime.replay import Options
-    from promptlint_runtime.report import Advance, Run
-    from promptlint_runtime.selftest import Step
+    from promptlint_runtime.report import Advance, Run, Step
 
 DEFAULT_MODEL = "random:smollm2-135m"
 

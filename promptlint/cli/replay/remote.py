@@ -91,7 +91,7 @@ def _encoder(folder: str | None) -> Encoder | None:
     if folder is None:
         return None
     from promptlint_runtime.encode import ModelEncoder
-    from promptlint_runtime.models import load_tokenizer
+    from promptlint_runtime.tokenizer import load_tokenizer
 
     tokenizer = load_tokenizer(Path(folder))
     if tokenizer is None:

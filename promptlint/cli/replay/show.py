@@ -14,8 +14,7 @@ import click
 from promptlint.cli.common import write_whole
 
 if TYPE_CHECKING:
-    from promptlint_runtime.report import Advance, Run
-    from promptlint_runtime.selftest import Step
+    from promptlint_runtime.report import Advance, Run, Step
 
 
 def show(runs: Sequence[Run], steps: Sequence[Step], options: dict[str, Any]) -> None:
