@@ -141,6 +141,7 @@ class _Run:
         self._builder.add(
             entry.ids,
             time=entry.time,
+            order=entry.order,
             length=entry.length,
             output=entry.output,
             namespace=entry.namespace,

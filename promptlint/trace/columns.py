@@ -163,6 +163,7 @@ class Builder:
 
     block_tokens: int
     _rows: list[tuple[float, int, int, int, int, int]] = field(default_factory=list)
+    _order: list[float] = field(default_factory=list)
     _ids: list[Keys] = field(default_factory=list)
     _namespaces: dict[str, int] = field(default_factory=dict)
     _sessions: dict[str, int] = field(default_factory=dict)
@@ -172,18 +173,23 @@ class Builder:
         ids: Sequence[int] | Keys,
         *,
         time: float = 0.0,
+        order: float | None = None,
         length: int | None = None,
         output: int = 0,
         namespace: str = "",
         session: str = "",
         line: int = 0,
     ) -> None:
-        """Add one request; without ``length`` its blocks are taken to be full."""
+        """Add one request; without ``length`` its blocks are taken to be full.
+
+        ``order`` replaces the time as the place among the others.
+        """
         keys = ids if isinstance(ids, np.ndarray) else _keys(ids)
         room = self._namespaces.setdefault(namespace, len(self._namespaces))
         talk = self._sessions.setdefault(session, len(self._sessions))
         tokens = len(keys) * self.block_tokens if length is None else length
         self._rows.append((time, tokens, output, room, talk, line))
+        self._order.append(time if order is None else order)
         self._ids.append(keys)
 
     def __len__(self) -> int:
@@ -208,7 +214,10 @@ class Builder:
             self.block_tokens,
             tuple(self._namespaces) or ("",),
         )
-        return columns.in_time_order() if in_time_order else columns
+        order = np.array(self._order)
+        if not in_time_order or bool(np.all(order[1:] >= order[:-1])):
+            return columns
+        return columns.take(np.argsort(order, kind="stable"))
 
 
 def _keys(ids: Sequence[int]) -> Keys:

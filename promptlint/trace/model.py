@@ -125,3 +125,4 @@ class Hashed:
     session: str = ""
     kind: str = ""
     depth: int = 0  # of sub-agents; 0 for the main thread
+    order: float | None = None  # place among the others, where it is not that of the time

@@ -114,7 +114,7 @@ def test_one_pass_equals_twenty_simulations(mooncake: Columns) -> None:
 
 def test_weka(traces: Path, expected: Any) -> None:
     want = expected["weka_60"]
-    columns = columns_of(traces / "weka_claude_code_60.jsonl.xz", order="log")
+    columns = columns_of(traces / "weka_claude_code_60.jsonl.xz")
     assert (columns.requests, columns.references, columns.tokens, len(columns.namespaces)) == (
         want["requests_incl_subagents"],
         want["block_refs"],

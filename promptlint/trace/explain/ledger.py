@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -30,15 +31,21 @@ class Obstacle(StrEnum):
     PARAMETER = "parameter"
 
 
+Keys = tuple[tuple[str, str], ...]
+"""Parameters that are part of an entry's key, by name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A prefix in the cache."""
+    """A prefix in the cache. Times are seconds, None where the log has none."""
 
-    tokens: float
     touched: float | None
     readable: float | None
     lifetime: float | None
-    parameters: tuple[tuple[str, str], ...]
+
+    def gap(self, time: float | None) -> float | None:
+        """Return the seconds since the last touch."""
+        return None if time is None or self.touched is None else time - self.touched
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +56,28 @@ class Reading:
     possible: float
     obstacle: Obstacle = Obstacle.NONE
     detail: str = ""
-    gap: float | None = None
-    lifetime: float | None = None
 
 
 @dataclass(slots=True)
 class Ledger:
-    """The written prefixes of one namespace under one profile."""
+    """The written prefixes of one namespace under one profile.
+
+    A prefix may have been written under several settings of the parameters that reach it; each is
+    an entry of its own.
+    """
 
     profile: Profile
-    _written: OrderedDict[bytes, Written] = field(default_factory=OrderedDict)
+    _written: OrderedDict[bytes, dict[Keys, Written]] = field(default_factory=OrderedDict)
 
     @property
     def by_marks(self) -> bool:
         """Tell whether nothing is written but at marks."""
         return self.profile.granularity is Granularity.EXACT
+
+    @property
+    def minimum(self) -> int:
+        """Return the tokens from which on a prefix is cached."""
+        return self.profile.min_tokens or (_ASSUMED_MINIMUM if self.by_marks else 0)
 
     def marks(self, request: Request) -> list[int]:
         """Return the parts behind which a prefix is written, automatic places included."""
@@ -79,54 +93,58 @@ class Ledger:
 
         ``agreed`` are the tokens in common with the request ``before`` it. Where hits need no mark
         they count too: they may end inside a part, where no border was written.
+
+        The deepest written prefix says what would be possible and what is in its way; what is read
+        is the deepest one with nothing in its way.
         """
-        marks = self.marks(entry.request) if self.by_marks else list(range(len(entry.chain)))
-        hit = self._deepest(entry)
-        tokens = entry.borders[hit[0] + 1] if hit else 0.0
-        if before is not None and not self.by_marks and agreed > tokens:
-            hit = (hit[0] if hit else len(entry.chain) - 1, self._whole(before))
-            tokens = agreed
-        if hit is None:
-            obstacle = Obstacle.NO_MARKS if self.by_marks and not marks else Obstacle.NOT_WRITTEN
-            return Reading(0, 0, obstacle)
-        depth, written = hit
-        grain = self.profile.block_tokens
+        first: Reading | None = None
+        for reading in self._readings(entry, before, agreed):
+            first = first or reading
+            if reading.obstacle is Obstacle.NONE:
+                return Reading(reading.possible, first.possible, first.obstacle, first.detail)
+        if first is not None:
+            return first
+        marks = self.marks(entry.request)
+        return Reading(0, 0, Obstacle.NO_MARKS if self.by_marks and not marks else Obstacle.NOT_WRITTEN)
+
+    def _readings(self, entry: Entry, before: Entry | None, agreed: float) -> Iterator[Reading]:
+        """Yield written prefixes of a request, the deepest first, each as if it alone decided."""
+        size = len(entry.chain)
+        deepest = next((at for at in reversed(range(size)) if entry.chain[at] in self._written), -1)
+        if before is not None and not self.by_marks and agreed > entry.borders[deepest + 1]:
+            whole = {self._keys(before.request, before.request.parts[-1]): self._whole(before)}
+            yield self._reading(entry, size - 1, agreed, whole)
+        for depth in range(deepest, -1, -1):
+            if variants := self._written.get(entry.chain[depth]):
+                yield self._reading(entry, depth, entry.borders[depth + 1], variants)
+
+    def _reading(self, entry: Entry, depth: int, tokens: float, variants: dict[Keys, Written]) -> Reading:
+        request, grain = entry.request, self.profile.block_tokens
         if grain and not self.by_marks:
             last = 1 if self.profile.recomputes_last_token else 0
             tokens = min(tokens, entry.borders[-1] - last) // grain * grain
-        gap = None
-        if entry.request.time is not None and written.touched is not None:
-            gap = entry.request.time - written.touched
-        minimum = self.minimum
-        if tokens < minimum:
-            said = f"{tokens:.0f} tokens, the minimum is {minimum}"
-            return Reading(0, tokens, Obstacle.BELOW_MINIMUM, said, gap)
-        if self.by_marks and (blocked := self._reach(entry.request, marks, depth)):
-            return Reading(0, tokens, *blocked, gap=gap)
+        if tokens < self.minimum:
+            said = f"{tokens:.0f} tokens, the minimum is {self.minimum}"
+            return Reading(0, tokens, Obstacle.BELOW_MINIMUM, said)
+        if self.by_marks and (blocked := self._reach(request, depth)):
+            return Reading(0, tokens, *blocked)
+        keys = self._keys(request, request.parts[depth])
+        written = variants.get(keys)
+        other = next(reversed(variants)) if written is None else keys
+        written = written or variants[other]
+        gap = written.gap(request.time)
         if gap is not None and written.lifetime is not None and gap > written.lifetime:
             said = f"{gap:.0f} s since the last touch, the lifetime is {written.lifetime:.0f} s"
-            return Reading(0, tokens, Obstacle.EXPIRED, said, gap, written.lifetime)
-        if gap is not None and written.readable is not None and self.profile.hosted:
-            wait = written.readable - (written.touched or 0.0)
-            unread = 0 <= gap < wait
-        else:
-            unread = False  # an engine finds blocks from the moment they have room
-        if unread:
+            return Reading(0, tokens, Obstacle.EXPIRED, said)
+        # An engine finds blocks from the moment they have room.
+        wait = 0.0 if written.readable is None else written.readable - (written.touched or 0.0)
+        if self.profile.hosted and gap is not None and 0 <= gap < wait:
             said = "sent before the answer to the writing request had begun"
-            return Reading(0, tokens, Obstacle.NOT_YET_READABLE, said, gap)
-        changed = [name for name, _ in set(written.parameters) ^ set(self._keys(entry.request))]
-        if changed:
-            kept = self._surviving(entry, sorted(set(changed)), depth)
-            if kept < tokens:
-                return Reading(kept, tokens, Obstacle.PARAMETER, ", ".join(sorted(set(changed))), gap)
-        return Reading(tokens, tokens, gap=gap, lifetime=written.lifetime)
-
-    def _whole(self, entry: Entry) -> Written:
-        """Return a request as one written prefix."""
-        request = entry.request
-        readable = request.first_byte if request.first_byte is not None else request.time
-        lifetime = self.lifetime(request.parts[-1], request)
-        return Written(entry.borders[-1], request.time, readable, lifetime, self._keys(request))
+            return Reading(0, tokens, Obstacle.NOT_YET_READABLE, said)
+        if other != keys:
+            names = sorted({name for name, _ in set(other) ^ set(keys)})
+            return Reading(0, tokens, Obstacle.PARAMETER, ", ".join(names))
+        return Reading(tokens, tokens)
 
     def write(self, entry: Entry) -> None:
         """Remember what a request writes and touches."""
@@ -135,61 +153,66 @@ class Ledger:
         limit = self.profile.max_breakpoints
         if self.by_marks and limit and len(places) > limit:
             places = [] if self.profile.overflow == "error_400" else places[-limit:]
-        readable = request.first_byte
-        if readable is None and request.time is not None:
-            readable = request.time + _ASSUMED_WAIT
-        if self.profile.readable_after == "" and request.first_byte is None:
-            readable = request.time
-        touched = [at for at in range(len(entry.chain)) if entry.chain[at] in self._written]
-        lifetime = None
-        for at in sorted({*touched, *places}):
-            digest = entry.chain[at]
+        for at, digest in enumerate(entry.chain):
             part = request.parts[at]
-            known = self._written.get(digest)
+            keys = self._keys(request, part)
+            variants = self._written.get(digest, {})
+            known = variants.pop(keys, None)
+            if known is None and at not in places:
+                if variants:
+                    continue
+                self._written.pop(digest, None)
+                continue
             lifetime = self.lifetime(part, request) if at in places else known.lifetime if known else None
-            fresh = Written(entry.borders[at + 1], request.time, readable, lifetime, self._keys(request))
-            if known is not None and at not in places:
-                fresh = Written(known.tokens, request.time, known.readable, known.lifetime, known.parameters)
-            elif known is not None and known.parameters == fresh.parameters:
-                fresh = Written(fresh.tokens, request.time, known.readable, lifetime, fresh.parameters)
-            self._written[digest] = fresh
+            variants[keys] = Written(request.time, self._readable(request, known), lifetime)
+            self._written[digest] = variants
             self._written.move_to_end(digest)
         while len(self._written) > _KEPT:
             self._written.popitem(last=False)
 
-    @property
-    def minimum(self) -> int:
-        """Return the tokens from which on a prefix is cached."""
-        return self.profile.min_tokens or (_ASSUMED_MINIMUM if self.by_marks else 0)
+    def _readable(self, request: Request, known: Written | None) -> float | None:
+        """Return when what a request writes can be read; what was there already stays readable."""
+        if known is not None:
+            gap = known.gap(request.time)
+            if gap is None or known.lifetime is None or gap <= known.lifetime:
+                return known.readable
+        if request.first_byte is not None or request.time is None:
+            return request.first_byte
+        return request.time + (_ASSUMED_WAIT if self.profile.readable_after else 0.0)
+
+    def _whole(self, entry: Entry) -> Written:
+        """Return a request as one written prefix."""
+        request = entry.request
+        return Written(request.time, self._readable(request, None), self.lifetime(request.parts[-1], request))
 
     def lifetime(self, part: Part, request: Request) -> float | None:
         """Return the seconds that a prefix lives, None where nothing is promised."""
-        profile = self.profile
-        if profile.ttl_kind is TtlKind.ENGINE_LRU:
+        if self.profile.ttl_kind is TtlKind.ENGINE_LRU:
             return None
         asked = part.mark.ttl if part.mark else ""
-        asked = asked or request.parameters.get(profile.ttl_field, "")
-        seconds = profile.lifetime(asked)
-        if profile.ttl_kind is TtlKind.MAXIMUM:
-            # "At most": in practice entries live some minutes, at most the documented hour or day.
-            return seconds or profile.lifetime()
-        return seconds
+        asked = asked or request.parameters.get(self.profile.ttl_field, "")
+        return self.profile.lifetime(asked) or self.profile.lifetime()
 
-    def _keys(self, request: Request) -> tuple[tuple[str, str], ...]:
-        """Return the parameters that may be part of the cache's key, pictures among them where they count."""
-        found = [(k, v) for k, v in request.parameters.items() if k not in _LIFETIMES]
-        if "images" in self.profile.survives and any(part.kind == "image" for part in request.parts):
+    def _keys(self, request: Request, part: Part) -> Keys:
+        """Return the parameters that reach an entry which ends with a part.
+
+        A parameter does not count where the profile says that the part's section survives its
+        change, nor where the profile does not know it, unless it is known to change the prompt.
+        """
+        found = list(request.parameters.items())
+        if any(item.kind == "image" for item in request.parts):
             found.append(("images", "yes"))
-        return tuple(sorted(found))
+        section = "response_schema" if part.kind == "schema" else part.section.value
+        kept = []
+        for name, value in found:
+            survivors = self.profile.survives.get(_SURVIVES.get(name, name.rpartition(".")[2]))
+            if section not in survivors if survivors is not None else name in _ALWAYS_KEYS:
+                kept.append((name, value))
+        return tuple(sorted(kept))
 
-    def _deepest(self, entry: Entry) -> tuple[int, Written] | None:
-        for depth in range(len(entry.chain) - 1, -1, -1):
-            if (written := self._written.get(entry.chain[depth])) is not None:
-                return depth, written
-        return None
-
-    def _reach(self, request: Request, marks: list[int], depth: int) -> tuple[Obstacle, str] | None:
+    def _reach(self, request: Request, depth: int) -> tuple[Obstacle, str] | None:
         """Return what keeps the request's own marks from finding the prefix that ends with part ``depth``."""
+        marks = self.marks(request)
         if not marks:
             return Obstacle.NO_MARKS, "the request has no mark"
         limit = self.profile.max_breakpoints
@@ -219,34 +242,12 @@ class Ledger:
             before = part.kind
         return count
 
-    def _surviving(self, entry: Entry, changed: list[str], depth: int) -> float:
-        """Return the tokens that stay readable although parameters differ."""
-        kept = {"tools", "system", "messages", "response_schema"}
-        for name in changed:
-            key = _SURVIVES.get(name, name.rpartition(".")[2])
-            if key in self.profile.survives:
-                kept &= set(self.profile.survives[key])
-            elif name in _ALWAYS_KEYS:
-                kept = set()
-        tokens = 0.0
-        places = self.marks(entry.request) if self.by_marks else range(len(entry.chain))
-        for at in range(depth + 1):
-            part = entry.request.parts[at]
-            section = "response_schema" if part.kind == "schema" else part.section.value
-            if section not in kept and not (section == "response_schema" and "tools" in kept):
-                break
-            if at in places:
-                tokens = entry.borders[at + 1]
-        return tokens
 
-
+# Names of parameters in requests, where profiles call them otherwise.
 _SURVIVES = {
-    "tool_choice": "tool_choice",
     "toolConfig.toolChoice": "tool_choice",
     "output_config": "effort",
     "reasoning": "reasoning_effort",
-    "text.verbosity": "verbosity",
-    "verbosity": "verbosity",
 }
+# Rendered into the prompt or part of the address, whatever the profile says.
 _ALWAYS_KEYS = {"reasoning_effort", "chat_template_kwargs", "betas", "inference_geo"}
-_LIFETIMES = {"prompt_cache_retention", "prompt_cache_options"}

@@ -77,49 +77,55 @@ def read_bailian(records: Iterator[Record], name: str, skipped: Skipped) -> Iter
 
 
 def read_weka(records: Iterator[Record], name: str, skipped: Skipped) -> Iterator[Hashed]:
-    """Yield requests of Claude Code conversations; a sub-agent's times count from its own start."""
+    """Yield requests of Claude Code conversations; a sub-agent's times count from its own start.
+
+    A conversation keeps the order of its list, sub-agents where they were called, although they
+    may run beside the main thread: its place in time never goes back.
+    """
     for record in records:
         value = record.value
         if not isinstance(value.get("requests"), list):
             skipped.add(name, record.line, "no list of requests in it")
             continue
         conversation = text(value.get("id")) or str(record.line)
+        block = number(value.get("block_size")) or WEKA_BLOCK
         # Ids of scope "local" are numbered anew in every conversation.
         scope = conversation if value.get("hash_id_scope", "local") == "local" else ""
-        block = number(value.get("block_size")) or WEKA_BLOCK
-        yield from _weka(value["requests"], 0.0, 0, record.line, block, scope, conversation, name, skipped)
-
-
-def _weka(
-    requests: list[Any],
-    base: float,
-    depth: int,
-    line: int,
-    block: int,
-    scope: str,
-    conversation: str,
-    name: str,
-    skipped: Skipped,
-) -> Iterator[Hashed]:
-    for item in requests:
-        if not isinstance(item, Mapping) or not isinstance(item.get("t"), int | float):
-            skipped.add(name, line, "a request without its time")
-            continue
-        if isinstance(inner := item.get("requests"), list):
-            start = base + item["t"]
-            yield from _weka(inner, start, depth + 1, line, block, scope, conversation, name, skipped)
-        elif not _are_ids(ids := item.get("hash_ids")):
-            skipped.add(name, line, "hash_ids is not a list of whole numbers")
-        else:
+        latest = 0.0
+        for time, depth, item in _flat(value["requests"], 0.0, 0):
+            if time is None or not _are_ids(ids := item.get("hash_ids")):
+                what = (
+                    "a request without its time"
+                    if time is None
+                    else "hash_ids is not a list of whole numbers"
+                )
+                skipped.add(name, record.line, what)
+                continue
+            latest = max(latest, time)
             yield Hashed(
-                line,
+                record.line,
                 ids,
                 block,
-                base + item["t"],
+                time,
                 number(item.get("in")),
                 number(item.get("out")) or 0,
                 namespace=scope,
                 session=conversation,
                 kind=text(item.get("type")),
                 depth=depth,
+                order=latest,
             )
+
+
+def _flat(
+    requests: list[Any], base: float, depth: int
+) -> Iterator[tuple[float | None, int, Mapping[str, Any]]]:
+    """Yield time, depth and fields of all requests, those of sub-agents where they were called."""
+    for item in requests:
+        fields = item if isinstance(item, Mapping) else {}
+        start = fields.get("t")
+        time = base + start if isinstance(start, int | float) else None
+        if isinstance(inner := fields.get("requests"), list) and time is not None:
+            yield from _flat(inner, time, depth + 1)
+        else:
+            yield time, depth, fields
