@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from promptlint.trace.curve.capacity import DEFINITIONS, CapacityCurve, Point, capacity_curve
 from promptlint.trace.curve.lifetime import DEFAULT_LIFETIMES, lifetime_curve
 from promptlint.trace.options import Options, capacity_blocks
+from promptlint.trace.simulate.continuity import continuity
 
 if TYPE_CHECKING:
     from promptlint.trace.columns import Columns
@@ -43,6 +44,8 @@ def simulate(columns: Columns, options: Options, unit: str) -> dict[str, Any]:
             for point in lifetime_curve(columns, options.lifetimes or DEFAULT_LIFETIMES)
         ],
     }
+    if (found := continuity(columns)) is not None:
+        result["continuity"] = found.data()
     sizes: list[int | None] = list(asked) or [None]
     if options.engines:
         from promptlint.trace.simulate.engines import run_engine

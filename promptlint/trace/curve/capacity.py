@@ -27,6 +27,8 @@ DEFINITIONS = {
     "capacity_blocks": "a request looks up all its blocks first (contiguous prefix, up to the first miss), then "
     "touches or inserts them from tail to head, then the least recently used blocks are evicted down to capacity",
     "first_use_ratio": "distinct blocks / all blocks: what no cache of any size or policy can hit",
+    "continuity": "requests that follow another one in their conversation: those that begin with all its full "
+    "blocks, and those that do not",
     "warm": "the same ratios over the later half of the requests, the cache warmed by the earlier half",
     "ttl_seconds": "an entry is usable if at most this long has passed since its last touch; each touch renews "
     "it; no limit of capacity",

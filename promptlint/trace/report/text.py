@@ -102,6 +102,17 @@ def _simulation(data: dict[str, Any], style: Style, width: int, ascii_: bool) ->
         return [*lines, ""]
     ttl = ", ".join(f"{_span(row['ttl_seconds'])} {_percent(row['token_hit_ratio'])}" for row in data["ttl"])
     lines += [f"by lifetime, no limit of capacity (of {data['unit']}): {ttl}"]
+    if talk := data.get("continuity"):
+        again = ""
+        if talk["changed"]:
+            again = (
+                f"; {talk['changed']:,} change its prefix (at {_percent(talk['shared'])} of it, median) and compute"
+                f" {talk['again_tokens']:,} {data['unit']} again"
+            )
+        lines.append(
+            f"{talk['continued']:,} of {talk['followers']:,} requests that follow another one in their conversation"
+            f" continue it{again}"
+        )
     for row in data.get("engines", ()):
         limit = f"{row['capacity_tokens']:,} tokens" if row["capacity_tokens"] else "no limit"
         lines.append(
