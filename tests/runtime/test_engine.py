@@ -6,6 +6,8 @@ import random
 from collections.abc import Callable, Sequence
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from promptlint.cache.base import PrefixCache
 from promptlint.cache.blocks import Extra
@@ -161,3 +163,27 @@ def test_the_ledger_sees_a_slot_that_holds_something_else() -> None:
     assert ledger.verified(Request(1, (1, 2, 3, 4, 9), extra=Extra(salt="x")), later) == 0
     ledger.record(Chunk(2, (5,), 0, (), ((1, 1),), True), Extra())
     assert ledger.verified(Request(1, (1, 2, 3, 4, 9)), later) == 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    block=st.sampled_from([1, 2, 4, 16]),
+    room=st.integers(100, 300),
+    running=st.integers(1, 6),
+    step=st.integers(1, 80),
+    radix=st.booleans(),
+)
+def test_any_setting_gives_the_same_answers_and_predictable_hits(
+    seed: int, block: int, room: int, running: int, step: int, radix: bool
+) -> None:
+    def make() -> PrefixCache:
+        return RadixCache(room, block) if radix else BlockPool(room // block, block)
+
+    requests, limits, cache = mixed(seed, 25), Limits(running, step), make()
+    outcomes = list(run(requests, cache, HashModel(), limits))
+    cache.check()
+    assert all(o.refused or o.output == greedy(o.request) for o in outcomes)
+    assert all(o.hit == o.measured == o.verified for o in outcomes)
+    outputs = {o.request.id: o.output for o in outcomes}
+    assert hits(run(requests, make(), recall(outputs), limits)) == hits(outcomes)
