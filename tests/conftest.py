@@ -7,11 +7,16 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from promptlint.catalog.model import Rule
 from promptlint.findings import Cost, Finding, Severity
 from promptlint.layout import Confidence, Kind, Layout, Scope, Segment
 from promptlint.source import SourceFile, Span
+
+# How long an example takes says more about the machine than about the code.
+settings.register_profile("promptlint", deadline=None)
+settings.load_profile("promptlint")
 
 _CALL = re.compile(r"\{\{ *now\(\) *\}\}")
 _RULES = {
