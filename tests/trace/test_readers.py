@@ -314,6 +314,33 @@ def test_plain_prompts(write_log: Write) -> None:
     assert request.time == pytest.approx(1791799200.123456)
 
 
+def test_prompt_with_a_response_beside_it(write_log: Write) -> None:
+    usage = {"prompt_tokens": 10, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 4}}
+    row = {"prompt": "Hi", "ts": 1791799200, "response": {"id": "c", "usage": usage}}
+    (request,) = read(write_log(row), "requests")
+    assert texts(request) == [("messages", "", "Hi")]
+    assert request.usage == Usage(10, 4, None, 2)
+    assert (request.id, request.surface) == ("c", "completions")
+
+
+def test_reasons_of_the_provider(write_log: Write) -> None:
+    missed = {"cache_miss_reason": {"type": "system_changed", "cache_missed_input_tokens": 900}}
+    rows: list[dict[str, Any]] = []
+    for turn in range(2):
+        system = f"It is 10:0{turn}. " + "Be brief and kind. " * 400
+        body = {
+            **CLAUDE,
+            "system": [{"type": "text", "text": system, "cache_control": {"type": "ephemeral"}}],
+        }
+        counted = {"input_tokens": 3, "cache_read_input_tokens": 0, "cache_creation_input_tokens": 1900}
+        response = {"id": f"m{turn}", "usage": counted, **({"diagnostics": missed} if turn else {})}
+        rows.append({"ts": 1791799200 + turn, "thread": "t", "request": body, "response": response})
+    result = analyze([write_log(*rows)], [], Options())
+    theirs = result.tally.reconciliation()["provider_reasons"]
+    assert theirs == [{"provider": "system_changed", "promptlint": "prefix changed", "requests": 1}]
+    assert result.findings[0]["evidence"]["provider_reason"] == "system_changed"
+
+
 def test_hashes(write_log: Write) -> None:
     mooncake = {"timestamp": 1500, "input_length": 600, "output_length": 4, "hash_ids": [7, 9]}
     (entry,) = open_log(write_log(mooncake)).entries

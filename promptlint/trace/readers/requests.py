@@ -47,12 +47,13 @@ _TENANTS = ("organization", "organisation", "workspace", "org", "tenant", "team_
 _REPLICAS = ("replica", "host", "api_base", "server", "endpoint_id", "node", "worker", "backend", "upstream")
 _ROUTING = ("prompt_cache_key", "metadata.prompt_cache_key", "x-session-affinity", "x-grok-conv-id", "user")
 _WRAPPERS = ("request", "body", "params", "payload", "kwargs", "proxy_server_request", "instructions")
+_ANSWERS = ("response", "usage", "output", "result")
 _PROMPTS = ("prompt", "input", "text", "query")
 
 
 def is_request(value: Mapping[str, Any]) -> bool:
     """Tell whether a record holds a request body of a known API, or a plain prompt."""
-    return bool(_body(value)) or bool(_plain(value))
+    return bool(_body(value))
 
 
 def _body(value: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -60,7 +61,9 @@ def _body(value: Mapping[str, Any]) -> Mapping[str, Any]:
         found = mapping(dig(value, path))
         if surface_of(found):
             return found
-    return value if surface_of(value) and not _plain(value) else {}
+    if prompt := _plain(value):
+        return {"prompt": prompt}
+    return value if surface_of(value) else {}
 
 
 def _plain(value: Mapping[str, Any]) -> str:
@@ -166,6 +169,8 @@ def _flat_prompt(value: Mapping[str, Any], name: str, line: int) -> Request | No
     """Return the request of a flat record with a prompt: the shape of most prompt logs, read fast."""
     plan = _plan(tuple(value))
     if plan is None or not plan.prompt or any(key in value for key in _WRAPPERS):
+        return None
+    if any(isinstance(value.get(key), dict) for key in _ANSWERS):
         return None
     prompt = value[plan.prompt]
     if not isinstance(prompt, str) or not prompt:
