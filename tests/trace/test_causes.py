@@ -459,6 +459,59 @@ def parallel(log: Log) -> None:
         log.send(claude(MANUAL, TALK[0]), after=0.1, thread=thread)
 
 
+def claude_code(*steps: tuple[str, str, int, int, int], lifetime: str = "5m") -> list[dict[str, Any]]:
+    """Return a transcript: time, what was said, and the tokens not cached, written and read."""
+    rows: list[dict[str, Any]] = []
+    for number, (time, said, plain, written, read) in enumerate(steps):
+        user = {"role": "user", "content": said}
+        usage = {
+            "input_tokens": plain,
+            "cache_creation_input_tokens": written,
+            "cache_read_input_tokens": read,
+            "cache_creation": {f"ephemeral_{lifetime}_input_tokens": written},
+            "output_tokens": 50,
+        }
+        answer = {
+            "id": f"m{number}",
+            "model": "claude-opus-4-8",
+            "content": [{"type": "text", "text": "Ok."}],
+        }
+        stamp = f"2026-10-12T{time}Z"
+        if said == "/compact":
+            rows.append(
+                {"type": "system", "subtype": "compact_boundary", "sessionId": "s", "parentUuid": "u"}
+            )
+        rows.append({"type": "user", "sessionId": "s", "timestamp": stamp, "message": user})
+        message = {**answer, "usage": usage}
+        rows.append({"type": "assistant", "sessionId": "s", "timestamp": stamp, "message": message})
+    return rows
+
+
+def test_transcript_rebuilt_after_its_lifetime(write_log: Callable[..., Path]) -> None:
+    steps = [
+        ("10:00:00", "Hi", 2, 20000, 0),
+        ("10:01:00", "More", 2, 100, 20000),
+        ("10:21:00", "Go", 2, 20200, 0),
+    ]
+    (found,) = findings(claude_code(*steps), write_log)
+    assert (found["kind"], found["evidence"]["reason"], found["line"]) == ("ttl", "expired", 6)
+    assert found["cost"]["tokens"] == 20100
+    # Written for an hour, twenty minutes are no reason.
+    (found,) = findings(claude_code(*steps, lifetime="1h"), write_log)
+    assert found["kind"] == "routing"
+
+
+def test_transcript_compacted_is_no_fault(write_log: Callable[..., Path]) -> None:
+    steps = [
+        ("10:00:00", "Hi", 2, 90000, 0),
+        ("10:01:00", "/compact", 2, 9000, 15000),
+        ("10:02:00", "Go", 2, 90, 24000),
+    ]
+    result = analyze([write_log(*claude_code(*steps))], [], Options())
+    assert result.findings == []
+    assert result.tally.reasons["history compacted"] == 1
+
+
 CLEAN: list[tuple[str, Callable[[Log], None]]] = [
     ("openai", same),
     ("anthropic", claude_both_marks),

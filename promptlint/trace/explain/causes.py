@@ -134,6 +134,10 @@ class Explainer:
             return None  # a conversation of its own begins as it likes
         if ledger and ledger.by_marks and max(ledger.marks(entry.request), default=spot.part) < spot.part:
             return None  # no mark behind the change: nothing there was meant to be cached
+        if "compacted" in entry.request.notes:
+            return replace(
+                base, reason=Reason.COMPACTED, reusable=round(most), detail="the client compacted it"
+            )
         changed = difference(before, entry, spot)
         reusable = min(agreed + changed.behind, float(before.request.input_tokens))
         if before.talk == entry.talk and section is Section.MESSAGES and not _in_last_turn(before, spot):

@@ -190,6 +190,8 @@ class Ledger:
         if self.profile.ttl_kind is TtlKind.ENGINE_LRU:
             return None
         asked = part.mark.ttl if part.mark else ""
+        if not request.marks and request.usage:  # transcripts lose the marks, the counts tell their lifetime
+            asked = next((ttl for ttl, tokens in request.usage.written_by_ttl.items() if tokens), "")
         asked = asked or request.parameters.get(self.profile.ttl_field, "")
         return self.profile.lifetime(asked) or self.profile.lifetime()
 
