@@ -74,14 +74,11 @@ class Explainer:
             return base
         if ledger and (refused := self._refused(base, entry, ledger)):
             return refused
-        candidates = [
-            found
-            for found in (
-                self._content(base, before, entry, spot, reading, ledger),
-                self._rules(base, before, entry, spot, agreed, reading, ledger),
-            )
-            if found
-        ]
+        content = self._content(base, before, entry, spot, reading, ledger)
+        if content and content.reason is Reason.COMPACTED:
+            return content  # paid for once, on purpose
+        rules = self._rules(base, before, entry, spot, agreed, reading, ledger)
+        candidates = [found for found in (content, rules) if found]
         if not candidates:
             return base
         return max(candidates, key=lambda outcome: outcome.lost)
@@ -127,6 +124,10 @@ class Explainer:
         most = min(before.borders[-1], entry.borders[-1])
         if not self._enough(most - kept, most, profile):
             return None
+        if "compacted" in entry.request.notes:
+            return replace(
+                base, reason=Reason.COMPACTED, reusable=round(most), detail="the client compacted it"
+            )
         if base.counted and base.read > agreed + max(self.min_lost, 0.02 * most):
             return None  # another request had this prefix
         section = before.request.parts[spot.part].section
@@ -134,10 +135,6 @@ class Explainer:
             return None  # a conversation of its own begins as it likes
         if ledger and ledger.by_marks and max(ledger.marks(entry.request), default=spot.part) < spot.part:
             return None  # no mark behind the change: nothing there was meant to be cached
-        if "compacted" in entry.request.notes:
-            return replace(
-                base, reason=Reason.COMPACTED, reusable=round(most), detail="the client compacted it"
-            )
         changed = difference(before, entry, spot)
         reusable = min(agreed + changed.behind, float(before.request.input_tokens))
         if before.talk == entry.talk and section is Section.MESSAGES and not _in_last_turn(before, spot):
