@@ -70,6 +70,22 @@ def test_made_up_requests_and_self_test() -> None:
     assert result.stdout.count("ok  ") == 3
 
 
+def test_a_template_includes_its_neighbours_and_nothing_outside(folder: Path) -> None:
+    inside = folder / "prompts"
+    inside.mkdir()
+    (folder / ".git").mkdir()
+    (inside / "part.j2").write_text("shared part\n", encoding="utf-8")
+    (inside / "main.j2").write_text("{% include 'part.j2' %}{{ question }}", encoding="utf-8")
+    result = replay("prompts/main.j2", "--context", "context.jsonl", "--format", "json")
+    assert result.return_value == 0
+    (inside / "main.j2").write_text("{% include '/etc/hostname' %}", encoding="utf-8")
+    with pytest.raises(InputError, match="hostname"):
+        replay("prompts/main.j2", "--context", "context.jsonl")
+    (inside / "main.j2").write_text("{% include '../../../etc/hostname' %}", encoding="utf-8")
+    with pytest.raises(InputError, match="hostname"):
+        replay("prompts/main.j2", "--context", "context.jsonl")
+
+
 def test_modules_beside_block_and_radix() -> None:
     result = replay("support.j2", "--context", "context.jsonl", "--modules", "--format", "json")
     assert result.return_value == 0

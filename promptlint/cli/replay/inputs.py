@@ -62,14 +62,16 @@ def _of_log(path: str) -> Iterator[Prompt]:
             salt = entry.namespace
             yield Prompt(path, (Piece("", path, entry.line),), f"line {entry.line}", ids=ids, salt=salt)
             continue
-        messages: dict[tuple[Section, int], tuple[str, str]] = {}
+        messages: dict[int, tuple[str, str]] = {}  # 0: tools and system prompt, as one message
         for part in entry.parts:
-            role = "system" if part.section is not Section.MESSAGES else part.role
-            before = messages.get((part.section, part.index), ("", ""))[1]
-            messages[part.section, part.index] = (role or "user", before + part.text)
+            conversation = part.section is Section.MESSAGES
+            number = part.index + 1 if conversation else 0
+            role = part.role or "user" if conversation else "system"
+            messages[number] = (role, messages.get(number, ("", ""))[1] + part.text)
         pieces = message_pieces(messages.values(), path, entry.line)
         body = {"messages": [{"role": r, "content": t} for r, t in messages.values()]}
-        yield Prompt(path, pieces, f"line {entry.line}", salt=entry.salt, body=body)
+        salt = "/".join(filter(None, (entry.tenant, entry.salt)))
+        yield Prompt(path, pieces, f"line {entry.line}", salt=salt, body=body)
 
 
 def _rendered(path: str, options: dict[str, Any]) -> Iterator[Prompt]:
@@ -82,10 +84,16 @@ def _rendered(path: str, options: dict[str, Any]) -> Iterator[Prompt]:
     settings = read_config(None, False, start_of((path,)))
     jinja = settings.jinja
 
+    roots = [folder.resolve() for folder in (Path.cwd(), file.parent, settings.root)]
+
     def load(name: str) -> str | None:
-        places = (Path(name), file.parent / name, settings.root / name)
-        at = next((place for place in places if place.is_file()), None)
-        return read(at, name, settings.max_file_size).text if at else None
+        if name == path:
+            return read(file, name, settings.max_file_size).text
+        for place in (root / name for root in roots):
+            # A template may include what lies beside it or in the project, and nothing else.
+            if place.is_file() and any(place.resolve().is_relative_to(root) for root in roots):
+                return read(place, name, settings.max_file_size).text
+        return None
 
     renderer = Renderer(load, Delimiters(jinja.block, jinja.variable, jinja.comment), trim=jinja.trimmed)
     for number, values in enumerate(read_contexts(read(options["context"], str(options["context"]))), 1):
