@@ -92,12 +92,12 @@ def _epoch(value: str, time: float | None) -> bool:
 def _identity(label: str) -> Verdict | None:
     """Return a verdict for an id whose label says whose it is."""
     for kind in (Kind.RANDOM, Kind.PER_USER, Kind.ENVIRONMENT):
-        if says(kind, label):
+        if word := says(kind, label):
             if kind is Kind.PER_USER and re.search(
                 r"\b(?:session|request|trace|run|thread)\b", label, re.IGNORECASE
             ):
                 continue
-            return kind, Confidence.HIGH, f"the label says it: {last_words(label)}"
+            return kind, Confidence.HIGH, f"the label says it: {word}"
     return None
 
 
@@ -112,14 +112,14 @@ def _numbers(was: str, now: str, label: str) -> Verdict | None:
     moved = [(a, b) for a, b in pairs if a != b]
     context = f"{label} {was}"
     for kind in (Kind.COUNTER, Kind.RANDOM, Kind.ENVIRONMENT):
-        if says(kind, context):
-            return kind, Confidence.HIGH, f"a number after: {last_words(context)}"
+        if word := says(kind, context):
+            return kind, Confidence.HIGH, f"a number beside the word: {word}"
     if "." in was and re.fullmatch(r"\D*0?\.\d{4,}\D*", was):
         return Kind.RANDOM, Confidence.MEDIUM, "both texts are fractions with many digits"
     if found := _identity(label):
         return found
     if says(Kind.IDENTIFIER, label) or is_numbered(label):
-        return Kind.IDENTIFIER, Confidence.HIGH, f"a number after: {last_words(label)}"
+        return Kind.IDENTIFIER, Confidence.HIGH, "a number after the name of a thing"
     if moved and all(0 < b - a <= 10 for a, b in moved):
         return Kind.COUNTER, Confidence.MEDIUM, "a number that grows by a small step"
     if moved and all(len(str(abs(b))) >= 4 for _, b in moved):
@@ -132,14 +132,10 @@ def _is_code(value: str) -> bool:
     return len(words) <= 3 and any(_CODE.fullmatch(word.strip(".,;:()[]\"'`<>#")) for word in words)
 
 
-def last_words(label: str) -> str:
-    """Return the end of a label, for reports."""
-    return " ".join(label.split()[-4:]).rstrip(":= ") or "nothing"
-
-
 def by_label(diff: Difference) -> Verdict | None:
     """Return a verdict from the words before the value alone."""
     label = label_of(diff)
-    if kind := labelled(label):
-        return kind, Confidence.MEDIUM, f"the label says it: {last_words(label)}"
+    if found := labelled(label):
+        kind, word = found
+        return kind, Confidence.MEDIUM, f"the label says it: {word}"
     return None
