@@ -5,7 +5,6 @@ They run through the whole engine, as `promptlint check FILE --extend-select COD
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,23 +34,13 @@ SUFFIX = {
 HEADINGS = ("Why", "Fix safety", "References")
 # Rules that the engine itself applies, to comments and to what a run was given.
 BY_ENGINE = {"PL902"}
-# Faults that are described but not found yet. An entry leaves this table when its example passes.
-PENDING = {
-    "PL202-bad-1": "the order of a listing is lost where its elements are read",
-    "PL302-bad-1": "a value in a tool's definition is reported at the start of the definition",
-    "PL303-bad-1": "tools appended after the call",
-    "PL312-bad-1": "a stored message changed in place",
-    "PL313-bad-1": "a message inserted at a computed index",
-}
 
 
 def examples() -> Iterator[object]:
     for rule in RULES.values():
         for number, example in enumerate(rule.examples, 1):
             name = f"{rule.code}-{'good' if example.good else 'bad'}-{number}"
-            pending = PENDING.get(name)
-            marks = [pytest.mark.xfail(reason=pending, strict=False)] if pending else []
-            yield pytest.param(rule, example, id=name, marks=marks)
+            yield pytest.param(rule, example, id=name)
 
 
 def findings(rule: Rule, example: Example, folder: Path) -> tuple[list[Finding], str]:
@@ -64,24 +53,8 @@ def findings(rule: Rule, example: Example, folder: Path) -> tuple[list[Finding],
     return [f for f in report.findings if f.code == rule.code and f.status is Status.ACTIVE], name
 
 
-def needs(example: Example) -> None:
-    """Skip, and say so, where the frontend that reads the example is not part of this build."""
-    module = {"python": "python"}.get(example.language)
-    if example.filename == "chat_template.jinja":
-        module = "chat_template"
-    if module is None:
-        return
-    try:
-        found = importlib.import_module(f"promptlint.frontends.{module}")
-    except ModuleNotFoundError:
-        pytest.skip(f"no frontend {module}")
-    if module == "python" and not hasattr(found, "analyze"):
-        pytest.skip("no frontend python")
-
-
 @pytest.mark.parametrize(("rule", "example"), list(examples()))
 def test_example(rule: Rule, example: Example, tmp_path: Path) -> None:
-    needs(example)
     found, name = findings(rule, example, tmp_path)
     lines = {example.text.count("\n", 0, f.primary.span.start) + 1 for f in found if f.primary.path == name}
     if example.good:

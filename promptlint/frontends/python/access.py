@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from promptlint.frontends.python import files, objects
+from promptlint.frontends.python.history import is_history
 from promptlint.frontends.python.machine import Frame, Machine, passed, unknown_like
 from promptlint.frontends.python.pieces import map_causes, worst
 from promptlint.frontends.python.values import (
@@ -219,7 +220,8 @@ def _sliced(m: Machine, value: ListV, part: ast.Slice, frame: Frame) -> ListV:
         (part.lower is not None and bounds[0] is None) or (part.upper is not None and bounds[1] is None)
     )
     items = value.items
-    if fixed and value.known():
+    # A conversation has grown by the time it is cut again.
+    if fixed and value.known() and not is_history(value):
         items = items[slice(*bounds)]  # type: ignore[arg-type]
     out = ListV(list(items), value.kind, value.order, value.depth)
     out.name, out.owner = value.name, value.owner

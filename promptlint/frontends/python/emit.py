@@ -259,7 +259,7 @@ def serialised(value: Value, place: Place, skip: Sequence[str] = (), depth: int 
         for item in value.items:
             out.extend(serialised(item.value, place, skip, depth + 1))
         return tuple(out)
-    return text.parts_of(value, place, getattr(value, "name", ""))
+    return value.parts if isinstance(value, Str) else text.parts_of(value, place, getattr(value, "name", ""))
 
 
 def replace_end(place: Place) -> Place:

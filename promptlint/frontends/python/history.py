@@ -119,6 +119,12 @@ class HistoryWatch:
             if isinstance(lower, ast.Constant) and node.slice.upper is not None:
                 self._rewritten(m, node, frame)
 
+    def edited(self, m: Machine, node: ast.AST, frame: Frame) -> None:
+        """The text of a message was set: one of those already sent, if a loop runs over them."""
+        loop = any(g.kind in ("for", "while") and HISTORY.search(g.name) for g in m.guards)
+        if loop and any(g.kind == "if" for g in m.guards) and _talks_to_model(frame):
+            self._rewritten(m, node, frame)
+
     def _rewritten(self, m: Machine, node: ast.AST, frame: Frame) -> None:
         self.observe(
             Observation(
@@ -164,7 +170,17 @@ class HistoryWatch:
     def inserted(
         self, m: Machine, value: ListV, index: object, item: Value, node: ast.Call, frame: Frame
     ) -> None:
-        """``messages.insert(i, …)`` on a known list: its place in the layout tells the rest."""
+        """``messages.insert(i, …)``: in front of the last message of a list made for one request.
+
+        The next request has it one turn further on. Other places show in the layout itself.
+        """
+        at = node.args[0]
+        before_end = (isinstance(at, ast.UnaryOp) and isinstance(at.op, ast.USub)) or (
+            isinstance(at, ast.BinOp) and isinstance(at.op, ast.Sub)
+        )
+        owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+        if before_end and isinstance(owner, ast.Name) and is_history(value) and _is_local(owner.id, frame):
+            self.observe(Observation("history-inserted", frame.module.place(node), frame.module.text(node)))
 
     def mutated(
         self, m: Machine, callee: Unknown, method: str, given: Arguments, node: ast.Call, frame: Frame
@@ -234,10 +250,16 @@ def _last_of_copy(node: ast.expr, frame: Frame) -> bool:
     if not (isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and frame.func is not None):
         return False
     last = isinstance(node.slice, ast.UnaryOp) and isinstance(node.slice.op, ast.USub)
-    given = {a.arg for a in [*frame.func.node.args.args, *frame.func.node.args.kwonlyargs]}
-    return (
-        last and bool(HISTORY.search(node.value.id)) and node.value.id not in given and _talks_to_model(frame)
-    )
+    name = node.value.id
+    return last and bool(HISTORY.search(name)) and _is_local(name, frame) and _talks_to_model(frame)
+
+
+def _is_local(name: str, frame: Frame) -> bool:
+    """Tell whether a name was made in the function that is run, not handed in."""
+    if frame.func is None:
+        return False
+    args = frame.func.node.args
+    return name not in {a.arg for a in [*args.posonlyargs, *args.args, *args.kwonlyargs]}
 
 
 def _is_fixed(value: Value) -> bool:

@@ -29,6 +29,8 @@ TRIGGER = re.compile(
     r"|(?:history|messages)\b|description\s*=|inputs\s*=|context\s*=|template"
 )
 
+MAX_LOWERED = 300_000  # characters of a file that libcst is asked to read: it is a hundred times slower
+
 
 class Module:
     """One parsed file: its tree, and the names that its body defines."""
@@ -113,7 +115,10 @@ def parse(source: SourceFile) -> Module:
     try:
         return Module(source, _tree(source.text), None)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        if isinstance(error, SyntaxError) and (text := lower(source.text)) is not None:
+        newer = (
+            isinstance(error, SyntaxError) and "nested" not in str(error) and len(source.text) <= MAX_LOWERED
+        )
+        if newer and (text := lower(source.text)) is not None:
             try:
                 return Module(source, _tree(text), None)
             except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -161,6 +161,8 @@ class Recorder(HistoryWatch):
     def entry(self, m: Machine, owner: DictV, key: Value, value: Value, node: ast.expr, frame: Frame) -> None:
         """An entry of a mapping was set."""
         name = access.plain(key)
+        if name in ("content", "text"):
+            self.edited(m, node, frame)
         if (
             not self.silent
             and isinstance(name, str)

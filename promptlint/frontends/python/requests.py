@@ -60,7 +60,7 @@ def request(
     observations: list[Observation] = []
     for name, value, at in carried.get("tools", ()):
         emitter.tools(value, frame.module.place(at))
-        observations.extend(_tools_change(m, value, at, frame))
+        observations.extend(_tools_change(m, value, at, node, frame))
         _ = name
     for _name, value, at in carried.get("system", ()):
         emitter.system(value, frame.module.place(at))
@@ -178,7 +178,7 @@ def _short(value: Value) -> str:
     return str(plain) if plain is not None else getattr(value, "name", "") or "…"
 
 
-def _tools_change(m: Machine, value: Value, at: ast.AST, frame: Frame) -> list[Observation]:
+def _tools_change(m: Machine, value: Value, at: ast.AST, call: ast.Call, frame: Frame) -> list[Observation]:
     """Find tool lists that grow or shrink while a conversation goes on."""
     place = frame.module.place(at)
     if isinstance(value, ListV):
@@ -187,7 +187,15 @@ def _tools_change(m: Machine, value: Value, at: ast.AST, frame: Frame) -> list[O
                 g.kind in ("for", "while") and any(g.place == a.place for a in m.guards) for g in item.guards
             ):
                 return [Observation("tools-changed", place, value.name or "tools")]
-    if not (isinstance(at, ast.Attribute) and m.loops and frame.func is not None):
+    if not m.loops or frame.func is None:
+        return []
+    if isinstance(at, ast.Name):
+        grown = _grows_beside(frame.func.node, at.id, call)
+        if grown is None:
+            return []
+        sent = Step(place, "sent in the same loop")
+        return [Observation("tools-changed", frame.module.place(grown), at.id, related=(sent,))]
+    if not isinstance(at, ast.Attribute):
         return []
     owner = m.evaluate(at.value, frame)
     if not isinstance(owner, Obj) or owner.cls is None:
@@ -212,6 +220,26 @@ def _tools_change(m: Machine, value: Value, at: ast.AST, frame: Frame) -> list[O
                 )
                 return [Observation("tools-changed", place, at.attr, cause=cause)]
     return []
+
+
+def _grows_beside(function: ast.AST, name: str, call: ast.Call) -> ast.AST | None:
+    """Return where a list is changed in a loop that also sends it."""
+    for loop in ast.walk(function):
+        if not isinstance(loop, ast.For | ast.AsyncFor | ast.While):
+            continue
+        inside = list(ast.walk(loop))
+        if not any(n is call for n in inside):
+            continue
+        for child in inside:
+            if (
+                isinstance(child, ast.Call)
+                and isinstance(child.func, ast.Attribute)
+                and child.func.attr in _GROW
+                and isinstance(child.func.value, ast.Name)
+                and child.func.value.id == name
+            ):
+                return child
+    return None
 
 
 def _change(method: FuncV, attr: str) -> ast.AST | None:

@@ -245,7 +245,7 @@ def _type_checking(test: ast.expr) -> bool:
 def _for(m: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> bool:
     iterable = m.evaluate(node.iter, frame)
     known = access.unrolled(m, iterable)
-    if known is not None and len(node.body) <= 12:
+    if known is not None and len(node.body) <= 12 and not _edits(node):
         depth = len(m.guards)
         for value in known:
             assign(m, node.target, value, frame)
@@ -269,6 +269,19 @@ def _for(m: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> bool:
     _body(m, guard, loop, node.body, frame, lambda: assign(m, node.target, element, frame), order)
     execute(m, node.orelse, frame)
     return False
+
+
+def _edits(node: ast.For | ast.AsyncFor) -> bool:
+    """Tell whether a loop changes the elements it runs over: then one element stands for all."""
+    name = getattr(node.target, "id", "")
+    return any(
+        isinstance(n, ast.Subscript)
+        and isinstance(n.ctx, ast.Store)
+        and isinstance(n.value, ast.Name)
+        and n.value.id == name
+        for s in node.body
+        for n in ast.walk(s)
+    )
 
 
 def _counts(node: ast.expr) -> bool:
