@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Sequence
+from collections import ChainMap
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from promptlint.frontends.python import files, objects
+from promptlint.frontends.python import files, known, objects
 from promptlint.frontends.python.history import is_history
 from promptlint.frontends.python.machine import Frame, Machine, passed, unknown_like
 from promptlint.frontends.python.pieces import map_causes, worst
@@ -44,9 +45,14 @@ _DATE_PARTS = {
 }
 
 
-def visible(frame: Frame) -> dict[str, Value]:
-    """Return the names that a function defined here closes over."""
+def visible(frame: Frame) -> Mapping[str, Value]:
+    """Return the names that a lambda or class written here sees."""
     return frame.names if frame.outer is None else {**frame.outer, **frame.names}
+
+
+def enclosing(frame: Frame) -> Mapping[str, Value]:
+    """Return the names that a function defined here closes over, those that are bound later too."""
+    return frame.names if frame.outer is None else ChainMap(frame.names, dict(frame.outer))
 
 
 def name(m: Machine, identifier: str, node: ast.expr, frame: Frame) -> Value:
@@ -107,6 +113,8 @@ def attribute(m: Machine, value: Value, attr: str, node: ast.expr, frame: Frame)
             body = value.node.body
             if isinstance(body, list) and body and isinstance(body[0], ast.Expr):
                 return m.evaluate(body[0].value, frame)
+        if attr == "value" and isinstance(value, Str | Const):
+            return value  # of an enumeration's member
         return Bound(Ext(f"method.{attr}"), value)
     return Unknown(frame.module.place(node), name=attr, path=attr)
 
@@ -142,6 +150,9 @@ def subscript(m: Machine, value: Value, node: ast.Subscript, frame: Frame) -> Va
         if isinstance(value, ListV):
             return m.recorder.mark_cut(m, value, _sliced(m, value, node.slice, frame), node, frame)
         if isinstance(value, Str):
+            bounds = _bounds(m, node.slice, frame)
+            if bounds is not None and (cut := known.sliced(value, bounds)) is not None:
+                return cut
             if value.plain() is not None and value.literal_length() < 200:
                 return value
             return Unknown(place, name="", cause=value.cause, text=frame.module.text(node))
@@ -152,6 +163,9 @@ def subscript(m: Machine, value: Value, node: ast.Subscript, frame: Frame) -> Va
         return Unknown(place, cause=value.cause)
     key = m.evaluate(node.slice, frame)
     constant = plain(key)
+    if isinstance(value, Str) and isinstance(constant, int):
+        at = slice(constant, constant + 1 or None)
+        return known.sliced(value, at) or Unknown(place, cause=value.cause, multiline=False)
     if isinstance(value, DictV):
         if constant is not None and (found := value.get(constant)) is not None:
             return found
@@ -184,10 +198,12 @@ def subscript(m: Machine, value: Value, node: ast.Subscript, frame: Frame) -> Va
             place, name=named, path=f"{value.path}[]", cause=worst(value.cause, key.cause), loop=value.loop
         )
     if isinstance(value, Ext):
-        known = m.catalog.value(value.path)
+        listed = m.catalog.value(value.path)
         cause = None
-        if known is not None:
-            cause = Cause(known.kind, known.scope, value.path, known.confidence, place, variant=known.variant)
+        if listed is not None:
+            cause = Cause(
+                listed.kind, listed.scope, value.path, listed.confidence, place, variant=listed.variant
+            )
         return Unknown(place, name=str(constant or value.path), path=f"{value.path}[]", cause=cause)
     if isinstance(value, ClassV):
         return value
@@ -214,15 +230,23 @@ def _any_of(m: Machine, values: list[Value], node: ast.expr, key: Value, frame: 
     )
 
 
+def _bounds(m: Machine, part: ast.Slice, frame: Frame) -> slice | None:
+    """Return a slice with known bounds; None where one is not known."""
+    out: list[int | None] = []
+    for node in (part.lower, part.upper, part.step):
+        bound = plain(m.evaluate(node, frame)) if node is not None else None
+        if node is not None and not isinstance(bound, int):
+            return None
+        out.append(bound if isinstance(bound, int) else None)
+    return None if out[2] == 0 else slice(*out)
+
+
 def _sliced(m: Machine, value: ListV, part: ast.Slice, frame: Frame) -> ListV:
-    bounds = [plain(m.evaluate(b, frame)) if b is not None else None for b in (part.lower, part.upper)]
-    fixed = all(b is None or isinstance(b, int) for b in bounds) and not (
-        (part.lower is not None and bounds[0] is None) or (part.upper is not None and bounds[1] is None)
-    )
+    bounds = _bounds(m, part, frame)
     items = value.items
     # A conversation has grown by the time it is cut again.
-    if fixed and value.known() and not is_history(value):
-        items = items[slice(*bounds)]  # type: ignore[arg-type]
+    if bounds is not None and value.known() and not is_history(value):
+        items = items[bounds]
     out = ListV(list(items), value.kind, value.order, value.depth)
     out.name, out.owner = value.name, value.owner
     return out
@@ -263,11 +287,11 @@ def elements(value: Value) -> list[Value] | None:
 
 def unrolled(m: Machine, value: Value) -> list[Value] | None:
     """Return the elements over which a loop is worth running one by one: few, or of substance."""
-    known = elements(value)
-    if known is None or len(known) > MAX_UNROLL:
+    found = elements(value)
+    if found is None or len(found) > MAX_UNROLL:
         return None
-    if len(known) <= 4 or len(m.stack) <= 1 or all(_substance(v) for v in known):
-        return known
+    if len(found) <= 4 or len(m.stack) <= 1 or all(_substance(v) for v in found):
+        return found
     return None
 
 

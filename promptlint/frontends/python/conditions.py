@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from promptlint.frontends.python.machine import Frame, Machine
+from promptlint.frontends.python.pieces import Lit
 from promptlint.frontends.python.values import Const, FuncV, Obj, Str, Value
 from promptlint.layout import Guard, Scope
 
@@ -79,6 +80,8 @@ def truth(value: Value) -> bool | None:
         return bool(value.value)
     if isinstance(value, Str) and not value.parts:
         return False
+    if isinstance(value, Str) and any(isinstance(p, Lit) and p.text for p in value.parts):
+        return True
     if isinstance(value, (FuncV, Obj)):
         return True
     return None

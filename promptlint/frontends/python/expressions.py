@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from promptlint.frontends.mapped import MappedText
-from promptlint.frontends.python import access, calls, comprehensions, files, text
+from promptlint.frontends.python import access, calls, comprehensions, files, known, standard, text
 from promptlint.frontends.python.conditions import guard_of, name_in, truth
-from promptlint.frontends.python.machine import Frame, Machine
+from promptlint.frontends.python.machine import Frame, Machine, fixed
 from promptlint.frontends.python.pieces import Lit, Part, TextSource, worst
 from promptlint.frontends.python.strings import Field, scan
 from promptlint.frontends.python.values import (
@@ -19,6 +19,7 @@ from promptlint.frontends.python.values import (
     FuncV,
     Item,
     ListV,
+    Obj,
     Str,
     Template,
     Unknown,
@@ -26,6 +27,7 @@ from promptlint.frontends.python.values import (
     choice,
 )
 from promptlint.layout import Guard, Kind
+from promptlint.source import Place
 
 _LONGEST = 1_000_000  # characters of a text that is written many times over
 
@@ -80,9 +82,37 @@ def _piece(m: Machine, piece: MappedText | Field, frame: Frame) -> tuple[Part, .
     if inner is None:
         return text.parts_of(Unknown(place, name=written), place, written)
     value = m.evaluate(inner, frame)
-    if piece.spec:
-        value = access.formatted(m, value, "".join(p.text for p in piece.spec if isinstance(p, MappedText)))
-    if piece.conversion == "r" and isinstance(value, Str):
+    if piece.debug:
+        start = piece.outer[0] + 1
+        label = frame.module.source.text[start : piece.label_end]
+        lead = Lit(
+            label,
+            TextSource(place.path, lambda: MappedText(place.path, label, ((0, start),), piece.label_end)),
+        )
+        return (lead, *_field(m, piece, value, place, written, frame))
+    return _field(m, piece, value, place, written, frame)
+
+
+def _field(
+    m: Machine, piece: Field, value: Value, place: Place, written: str, frame: Frame
+) -> tuple[Part, ...]:
+    """Return a field's value as its conversion and format show it."""
+    conversion = piece.conversion or ("r" if piece.debug and not piece.spec else "")
+    spec = "".join(p.text for p in piece.spec if isinstance(p, MappedText))
+    if any(isinstance(p, Field) for p in piece.spec):
+        return text.parts_of(
+            Unknown(place, name=getattr(value, "name", ""), cause=value.cause), place, written[:80]
+        )
+    if (conversion or spec) and known.constant(value) is not None:
+        shown = known.converted(value, conversion) if conversion else None
+        result = shown if not spec else known.formatted(value if shown is None else Const(shown), spec)
+        if result is not None:
+            return (Lit(result, fixed(place, result), whole=True),) if result else ()
+    if spec:
+        value = access.formatted(m, value, spec)
+    if isinstance(value, Obj):
+        value = standard.shown(m, value, frame.module.expression(piece), frame) or value
+    if conversion == "r" and isinstance(value, Str):
         quote = Lit(
             "'",
             TextSource(
@@ -166,9 +196,9 @@ def _is_set(*values: Value) -> bool:
 
 def _ifexp(m: Machine, node: ast.IfExp, frame: Frame) -> Value:
     test = m.evaluate(node.test, frame)
-    known = truth(test)
-    if known is not None:
-        return m.evaluate(node.body if known else node.orelse, frame)
+    certain = truth(test)
+    if certain is not None:
+        return m.evaluate(node.body if certain else node.orelse, frame)
     guard = guard_of(m, node.test, test, frame)
     with m.under(guard):
         body = m.evaluate(node.body, frame)
@@ -192,11 +222,11 @@ def _boolop(m: Machine, node: ast.BoolOp, frame: Frame) -> Value:
     if isinstance(node.op, ast.Or):
         kept: list[tuple[ast.expr, Value]] = []
         for expr, value in zip(node.values, values, strict=True):
-            known = truth(value)
-            if known is False:
+            certain = truth(value)
+            if certain is False:
                 continue
             kept.append((expr, value))
-            if known:
+            if certain:
                 break
         if not kept:
             return values[-1]
@@ -220,6 +250,10 @@ def _compare(m: Machine, node: ast.Compare, frame: Frame) -> Value:
         and isinstance(others[0], Const)
     ):
         return Const(others[0].value is None)
+    if len(others) == 1 and not m.loops and _local(node.left, frame) and _local(node.comparators[0], frame):
+        certain = known.compared(node.ops[0], left, others[0])
+        if certain is not None:
+            return Const(certain)
     if isinstance(node.ops[0], (ast.In, ast.NotIn)):
         # Membership does not read the order of a collection, nor the text of a value.
         return Unknown(frame.module.place(node), name=name_in(node.left), cause=left.cause, multiline=False)
@@ -229,12 +263,17 @@ def _compare(m: Machine, node: ast.Compare, frame: Frame) -> Value:
     return Unknown(frame.module.place(node), name=name_in(node), cause=cause, multiline=False)
 
 
+def _local(node: ast.expr, frame: Frame) -> bool:
+    """Tell whether only this function decides an expression: what others can set may differ at each call."""
+    return isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and node.id in frame.names)
+
+
 def _unary(m: Machine, node: ast.UnaryOp, frame: Frame) -> Value:
     value = m.evaluate(node.operand, frame)
     if isinstance(node.op, ast.Not):
-        known = truth(value)
-        if known is not None:
-            return Const(not known)
+        certain = truth(value)
+        if certain is not None:
+            return Const(not certain)
         return Unknown(
             frame.module.place(node), name=name_in(node.operand), cause=value.cause, multiline=False
         )

@@ -191,6 +191,11 @@ def invoke(
     rest: Value | None = None,
 ) -> Value:
     """Call a project function with values; ``rest`` stands for ``**`` of something unknown."""
+    if func.wrapping is not None:
+        wrapping, func.wrapping = func.wrapping, None
+        func.wrapper = wrapping()
+    if isinstance(func.wrapper, FuncV):
+        func = func.wrapper
     place = frame.module.place(node)
     cause = worst(*(a.cause for a in args if not isinstance(a, Obj)), *(v.cause for v in keywords.values()))
     telling = isinstance(func.node, ast.Lambda) or tells_of_prompts(func.node)
@@ -378,9 +383,13 @@ def bind(
         elif rest is not None and not (func.cls is not None and name in ("self", "cls")):
             frame.names[name] = Unknown(place, name=name, path=name, cause=rest.cause)
         elif name in defaults:
-            frame.names[name] = m.evaluate(
+            value = m.evaluate(
                 defaults[name], Frame(func.module, {}, None, func.cls, outer=func.closure, frozen=True)
             )
+            if func.closure is None and value.cause is not None:
+                at = func.module.place(defaults[name])
+                value = access.frozen(value, Scope.PROCESS, at, f"default of {name}, computed once")
+            frame.names[name] = value
         else:
             frame.names[name] = Unknown(func.module.place(arg), name=name, path=name)
     if spec.vararg:

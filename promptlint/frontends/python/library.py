@@ -24,6 +24,8 @@ _CLOCK_METHODS = {
     "toordinal": Scope.DAY,
 }
 _FORMATTERS = {"strftime", "format", "to_string", "isoformat", "strptime"}
+# A method whose result is the value again, in other clothes.
+_SAME = frozenset(("keys", "values", "items", "copy", "strip", "lower", "upper", "title", "lstrip", "rstrip"))
 # The result says little about the value: how long it is, of which type, whether it is there.
 _LOSSY = frozenset(
     f"builtins.{n}"
@@ -129,10 +131,7 @@ def unknown_call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, 
     owner = callee.cause  # the receiver's cause came along with the attribute
     if owner is not None and owner.kind is Kind.CLOCK:
         return _clock_method(m, callee, short, given, node, frame)
-    if (
-        short in ("keys", "values", "items", "copy", "strip", "lower", "upper", "title", "lstrip", "rstrip")
-        and "." in path
-    ):
+    if "." in path and (short in _SAME or (short == "get" and not given.args)):
         base = callee.name.rsplit(".", 1)[0] if "." in callee.name else callee.name
         return Unknown(place, name=base, path=path, cause=owner, loop=callee.loop)
     found = volatile(m, path, given, node, frame)

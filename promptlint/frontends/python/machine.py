@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -52,13 +52,14 @@ class Frame:
     func: FuncV | None = None
     cls: ClassV | None = None
     receiver: Value | None = None
-    outer: dict[str, Value] | None = None
+    outer: Mapping[str, Value] | None = None
     returns: list[tuple[tuple[Guard, ...], Value]] = field(default_factory=list)
     yields: list[Item] | None = None
     depth: int = 0  # length of the guard stack when the frame was entered
     frozen: bool = False  # module level: runs once per process
     home: dict[str, Value] | None = None  # the namespace of a module or class: others hold it too
     skip: frozenset[int] = frozenset()  # statements that cannot matter
+    left: tuple[ast.stmt, int] | None = None  # what ended a block last, and under how many conditions
     exports: set[str] = field(default_factory=set)  # names declared global
 
 
@@ -245,7 +246,7 @@ def hole(place: Place, value: Value, expression: str) -> Hole:
     if isinstance(value, Unknown):
         return Hole(
             place,
-            expression,
+            expression or value.text or value.name,
             value.name or value.path,
             value.cause,
             value.loop,

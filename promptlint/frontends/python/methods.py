@@ -7,11 +7,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from promptlint.frontends.python import access, engines, files, library, text
+from promptlint.frontends.python import access, engines, files, known, library, text
 from promptlint.frontends.python.machine import Frame, Machine, passed
 from promptlint.frontends.python.pieces import Alt, Lit, Loop, Part, Seg, worst
 from promptlint.frontends.python.values import (
     NONE,
+    Choice,
     DictV,
     FuncV,
     Item,
@@ -21,6 +22,7 @@ from promptlint.frontends.python.values import (
     Template,
     Unknown,
     Value,
+    choice,
 )
 
 if TYPE_CHECKING:
@@ -72,6 +74,8 @@ def method(m: Machine, receiver: Value, name: str, given: Arguments, node: ast.C
 
 def _text(m: Machine, value: Str, name: str, given: Arguments, node: ast.Call, frame: Frame) -> Value:
     place = frame.module.place(node)
+    if not given.keywords and (result := known.text_method(value, name, given.args)) is not None:
+        return result
     if name in ("format", "format_map"):
         return formatted(m, value, name, given, node, frame)
     if name == "join":
@@ -134,6 +138,11 @@ def join(m: Machine, separator: Str, given: Arguments, node: ast.Call, frame: Fr
     items = given.args[0] if given.args else None
     if isinstance(items, ListV):
         return text.joined(separator.parts, items.items, items.order, place)
+    if isinstance(items, Choice) and all(isinstance(v, ListV) and v.order is None for v in items.values):
+        texts = [
+            text.joined(separator.parts, v.items, None, place) for v in items.values if isinstance(v, ListV)
+        ]
+        return choice(items.guard, texts)
     if isinstance(items, DictV):
         return Unknown(place, name="", cause=items.cause)
     if isinstance(items, Str):
@@ -210,12 +219,21 @@ def _list(m: Machine, value: ListV, name: str, given: Arguments, node: ast.Call,
         m.recorder.dropped(m, value, name, given, node, frame)
         if name == "clear":
             value.items.clear()
-        elif name == "pop" and value.items and not given.args and value.known():
-            return value.items.pop().value
+        elif name == "pop" and not guards and not m.loops:
+            found = known.remove(value, access.plain(first) if first is not None else -1)
+            if found is not None:
+                return found
+        elif name == "remove" and first is not None and not guards and value.known():
+            same = (i for i, item in enumerate(value.items) if known.compared(ast.Eq(), item.value, first))
+            known.remove(value, next(same, None))
         return Unknown(frame.module.place(node), name=value.name)
     if name in ("sort", "reverse"):
         if name == "sort":
             value.order = None
+            if not given.keywords and not guards:
+                value.items[:] = known.sort(value.items)
+        elif not guards and not m.loops:
+            value.items.reverse()
         return NONE
     if name in ("copy", "union", "intersection", "difference", "symmetric_difference"):
         out = ListV(list(value.items), value.kind, value.order, len(m.guards))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from promptlint.frontends.python import access
 from promptlint.frontends.python.cachekeys import cache_keys, injection_points
 from promptlint.frontends.python.emit import Emitter
+from promptlint.frontends.python.pieces import Alt
 from promptlint.frontends.python.values import (
     Choice,
     Const,
@@ -16,6 +17,7 @@ from promptlint.frontends.python.values import (
     FuncV,
     ListV,
     Obj,
+    Str,
     Template,
     Value,
 )
@@ -150,11 +152,16 @@ def _parameters(
 def _options(value: Value) -> list[Value]:
     if isinstance(value, Choice):
         return [o for v in value.values for o in _options(v)]
+    if isinstance(value, Str) and len(value.parts) == 1 and isinstance(alt := value.parts[0], Alt):
+        return [o for branch in alt.branches for o in _options(Str(branch))]
     return [value]
 
 
 def _flip(value: Value) -> Guard | None:
     """Return the condition that switches a parameter within one conversation, if there is one."""
+    if isinstance(value, Str):
+        guards = [p.guard for p in value.parts if isinstance(p, Alt)]
+        return next((g for g in guards if _WITHIN.search(g.expression)), None)
     if not isinstance(value, Choice):
         return None
     if _WITHIN.search(value.guard.expression):

@@ -111,6 +111,20 @@ def _words(statement: ast.stmt) -> Iterator[str]:
             yield node.value
 
 
+def _given_away(statement: ast.stmt) -> Iterator[str]:
+    """Yield the names that a call on its own, ``fill(parts, docs)`` or ``builder.start()``, may change."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    call = call.value if isinstance(call, ast.Await) else call
+    if not isinstance(call, ast.Call) or _is_quiet(statement):
+        return
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    for node in (owner, *call.args, *(k.value for k in call.keywords)):
+        while isinstance(node, ast.Attribute | ast.Subscript | ast.Starred):
+            node = node.value
+        if isinstance(node, ast.Name):
+            yield node.id
+
+
 def _is_quiet(statement: ast.stmt) -> bool:
     """Tell whether a statement only logs, prints or asserts."""
     if isinstance(statement, ast.Assert):
@@ -152,6 +166,7 @@ def _skipped(node: Function) -> frozenset[int]:
                 gives = True
         if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
             names.add(statement.target.id)
+        targets.update(_given_away(statement))
         used[id(statement)], defined[id(statement)] = names, targets
         if isinstance(
             statement,

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from promptlint.frontends.python import access, functions, text
+from promptlint.frontends.python import access, functions, known, text
 from promptlint.frontends.python.machine import Frame, Machine, unknown_like
 from promptlint.frontends.python.pieces import Hole, flat, text_of
 from promptlint.frontends.python.values import (
@@ -33,21 +33,25 @@ Handler = Callable[[Machine, "Arguments", ast.Call, Frame], Value | None]
 # ---------------------------------------------------------------------- builtins
 
 
+def shown(m: Machine, value: Obj, node: ast.expr | None, frame: Frame) -> Value | None:
+    """Return what ``str`` makes of an instance whose class says how it is shown."""
+    method = value.cls.find("__str__") if value.cls is not None else None
+    return (
+        functions.invoke(m, method, [value], {}, node, frame) if isinstance(method, FuncV) and node else None
+    )
+
+
 def _str(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
     if not given.args:
         return Str(())
     value = given.args[0]
-    if (
-        isinstance(value, Obj)
-        and value.cls is not None
-        and isinstance(method := value.cls.find("__str__"), FuncV)
-    ):
-        return functions.invoke(m, method, [value], {}, node, frame)
+    if isinstance(value, Obj) and (made := shown(m, value, node, frame)) is not None:
+        return made
     return Str(text.parts_of(value, frame.module.place(node.args[0]), frame.module.text(node.args[0])))
 
 
 def _number(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
-    if given.args and isinstance(given.args[0], Const):
+    if len(given.args) == 1 and isinstance(given.args[0], Const):
         return given.args[0]
     value = given.args[0] if given.args else NONE
     if isinstance(value, Unknown):
@@ -91,7 +95,8 @@ def _dict(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value |
 def _sorted(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
     value = given.args[0] if given.args else NONE
     if isinstance(value, ListV):
-        out = ListV(list(value.items), "list", None, len(m.guards))
+        items = list(value.items) if given.keywords else known.sort(list(value.items))
+        out = ListV(items, "list", None, len(m.guards))
         out.name = value.name
         return out
     if isinstance(value, Unknown):
@@ -102,6 +107,15 @@ def _sorted(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value
 
 def _same(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
     return given.args[0] if given.args else None
+
+
+def _reversed(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    value = given.args[0] if given.args else None
+    if isinstance(value, ListV):
+        out = ListV(value.items[::-1], "list", value.order, len(m.guards))
+        out.name, out.owner = value.name, value.owner
+        return out
+    return value
 
 
 def _second(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
@@ -331,7 +345,7 @@ HANDLERS: dict[str, Handler] = {
     "builtins.sorted": _sorted,
     "builtins.min": _number,
     "builtins.max": _number,
-    "builtins.reversed": _same,
+    "builtins.reversed": _reversed,
     "builtins.next": _first_of,
     "builtins.map": _map,
     "builtins.filter": _second,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from promptlint.frontends.python import access, objects, text
-from promptlint.frontends.python.conditions import guard_of, name_in, truth
-from promptlint.frontends.python.machine import Frame, Machine, join, passed, repeat_parts, unknown_like
+from promptlint.frontends.python import access, decorators, known, loops, objects, text
+from promptlint.frontends.python.conditions import guard_of, truth
+from promptlint.frontends.python.machine import Frame, Machine, join, passed, unknown_like
 from promptlint.frontends.python.values import (
     NONE,
     ClassV,
@@ -21,7 +21,7 @@ from promptlint.frontends.python.values import (
     Unknown,
     Value,
 )
-from promptlint.layout import Cause, Guard, Scope
+from promptlint.layout import Guard, Scope
 
 
 def execute(m: Machine, body: list[ast.stmt], frame: Frame) -> bool:
@@ -124,17 +124,29 @@ def assign(m: Machine, target: ast.expr, value: Value, frame: Frame) -> None:
     elif isinstance(target, ast.Subscript):
         _set_item(m, target, value, frame)
     elif isinstance(target, (ast.Tuple, ast.List)):
-        known = access.elements(value)
-        starred = any(isinstance(t, ast.Starred) for t in target.elts)
+        found = access.elements(value)
+        spread = _spread(found, target.elts) if found is not None else None
         for index, element in enumerate(target.elts):
             inner: Value
-            if known is not None and len(known) == len(target.elts) and not starred:
-                inner = known[index]
+            if spread is not None:
+                inner = spread[index]
             else:
                 inner = access.element(m, value, element, frame)
                 if isinstance(inner, Unknown) and isinstance(element, ast.Name):
                     inner = unknown_like(inner, cause=inner.cause, name=element.id)
             assign(m, element.value if isinstance(element, ast.Starred) else element, inner, frame)
+
+
+def _spread(values: list[Value], targets: list[ast.expr]) -> list[Value] | None:
+    """Return one value for each target, a starred one getting a list; None where the numbers differ."""
+    star = next((i for i, t in enumerate(targets) if isinstance(t, ast.Starred)), None)
+    if star is None:
+        return values if len(values) == len(targets) else None
+    behind = len(targets) - star - 1
+    if len(values) < star + behind:
+        return None
+    stop = len(values) - behind
+    return [*values[:star], ListV([Item(v) for v in values[star:stop]]), *values[stop:]]
 
 
 def _set_attribute(m: Machine, target: ast.Attribute, value: Value, frame: Frame) -> None:
@@ -199,9 +211,9 @@ def _merge(
 
 def _if(m: Machine, node: ast.If, frame: Frame) -> bool | Guard:
     test = m.evaluate(node.test, frame)
-    known = truth(test)
-    if known is not None and not frame.frozen:
-        return execute(m, node.body if known else node.orelse, frame)
+    certain = truth(test)
+    if certain is not None and not frame.frozen:
+        return execute(m, node.body if certain else node.orelse, frame)
     if _type_checking(node.test):
         execute(m, node.body, frame)
         return False
@@ -240,111 +252,6 @@ def _type_checking(test: ast.expr) -> bool:
     return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
         isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
     )
-
-
-def _for(m: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> bool:
-    iterable = m.evaluate(node.iter, frame)
-    known = access.unrolled(m, iterable)
-    if known is not None and len(node.body) <= 12 and not _edits(node):
-        depth = len(m.guards)
-        for value in known:
-            assign(m, node.target, value, frame)
-            execute(m, node.body, frame)
-            del m.guards[depth:]
-        execute(m, node.orelse, frame)
-        return False
-    order = access.order_of(iterable)
-    guard = Guard(
-        "for",
-        frame.module.text(node.iter),
-        frame.module.place(node.iter),
-        scope=order.scope if order else Scope.UNKNOWN,
-        cause=order,
-        name=name_in(node.iter),
-    )
-    loop = next(m.fresh)
-    element = access.element(m, iterable, node.iter, frame)
-    if _counts(node.iter):
-        element = _counted(m, node, element, loop, frame)
-    _body(m, guard, loop, node.body, frame, lambda: assign(m, node.target, element, frame), order)
-    execute(m, node.orelse, frame)
-    return False
-
-
-def _edits(node: ast.For | ast.AsyncFor) -> bool:
-    """Tell whether a loop changes the elements it runs over: then one element stands for all."""
-    name = getattr(node.target, "id", "")
-    return any(
-        isinstance(n, ast.Subscript)
-        and isinstance(n.ctx, ast.Store)
-        and isinstance(n.value, ast.Name)
-        and n.value.id == name
-        for s in node.body
-        for n in ast.walk(s)
-    )
-
-
-def _counts(node: ast.expr) -> bool:
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id in ("range", "enumerate", "count")
-    )
-
-
-def _counted(m: Machine, node: ast.For | ast.AsyncFor, element: Value, loop: int, frame: Frame) -> Value:
-    """Return the loop variable of ``range`` or ``enumerate``: a counter of this loop."""
-    target = node.target
-    first = target.elts[0] if isinstance(target, ast.Tuple) and target.elts else target
-    name = getattr(first, "id", "")
-    counter = Unknown(frame.module.place(first), name=name, path=name, loop=loop, multiline=False)
-    if isinstance(target, ast.Tuple):
-        inner = element
-        if isinstance(element, ListV) and len(element.items) == 2:
-            inner = element.items[1].value
-        return ListV([Item(counter), Item(inner)])
-    return counter
-
-
-def _while(m: Machine, node: ast.While, frame: Frame) -> bool:
-    test = m.evaluate(node.test, frame)
-    guard = guard_of(m, node.test, test, frame, kind="while")
-    _body(m, guard, next(m.fresh), node.body, frame, lambda: None, None)
-    return False
-
-
-def _body(
-    m: Machine,
-    guard: Guard,
-    loop: int,
-    body: list[ast.stmt],
-    frame: Frame,
-    start: Callable[[], None],
-    order: Cause | None,
-) -> None:
-    """Run a loop's body once and join what it did with the state before it."""
-    before = dict(frame.names)
-    m.loops.append(loop)
-    depth = len(m.guards)
-    if order is not None:
-        m.orders.append((depth, order))
-    try:
-        with m.under(guard):
-            start()
-            execute(m, body, frame)
-    finally:
-        m.loops.pop()
-        del m.guards[depth:]
-        if order is not None:
-            m.orders.pop()
-    for name, value in list(frame.names.items()):
-        old = before.get(name)
-        if old is None or old is value:
-            continue
-        if isinstance(old, Str) and isinstance(value, Str):
-            frame.names[name] = Str(repeat_parts(guard, old.parts, value.parts))
-        elif not (isinstance(value, Unknown) and value.loop):
-            frame.names[name] = join(guard, old, [value, old])
 
 
 def _with(m: Machine, node: ast.With | ast.AsyncWith, frame: Frame) -> bool | Guard:
@@ -410,17 +317,20 @@ def _return(m: Machine, node: ast.Return, frame: Frame) -> bool:
     value = m.evaluate(node.value, frame) if node.value is not None else NONE
     frame.returns.append((m.since(frame.depth), value))
     m.recorder.returned(m, value, node, frame)
-    return True
+    return _leave(m, node, frame)
 
 
 def _leave(m: Machine, node: ast.stmt, frame: Frame) -> bool:
+    frame.left = node, len(m.guards)
     return True
 
 
 def _function(m: Machine, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> bool:
-    closure = frame.names if frame.func is not None else None
+    closure = access.enclosing(frame) if frame.func is not None else None
     func = FuncV(node, frame.module, closure, frame.cls)
     func.decorators = tuple(decorator_name(d) for d in node.decorator_list)
+    if node.decorator_list:
+        func.wrapping = lambda: decorators.wrapped(m, func, frame)
     frame.names[node.name] = func
     m.recorder.decorated(m, func, frame)
     return False
@@ -481,6 +391,10 @@ def _delete(m: Machine, node: ast.Delete, frame: Frame) -> bool:
             m.recorder.deleted(m, owner, target, frame)
             if isinstance(owner, DictV) and not isinstance(target.slice, ast.Slice):
                 owner.entries.pop(access.plain(m.evaluate(target.slice, frame)), None)
+            elif isinstance(owner, ListV):
+                index = access.plain(m.evaluate(target.slice, frame))
+                if not m.since(owner.depth) and not m.loops:
+                    known.remove(owner, index)
     return False
 
 
@@ -490,9 +404,9 @@ _HANDLERS: dict[type[ast.stmt], Callable[..., bool | Guard]] = {
     ast.AnnAssign: _annassign,
     ast.AugAssign: _augassign,
     ast.If: _if,
-    ast.For: _for,
-    ast.AsyncFor: _for,
-    ast.While: _while,
+    ast.For: loops.run_for,
+    ast.AsyncFor: loops.run_for,
+    ast.While: loops.run_while,
     ast.With: _with,
     ast.AsyncWith: _with,
     ast.Try: _try,

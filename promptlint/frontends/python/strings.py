@@ -46,6 +46,7 @@ class Field:
     spec: tuple[MappedText | Field, ...] = ()
     outer: tuple[int, int] = (0, 0)  # with the braces
     debug: bool = False  # {x=}
+    label_end: int = 0  # of ``x=`` with the space behind it, where `debug` is set
 
 
 class _Builder:
@@ -147,7 +148,7 @@ def _fields(
     while at < end:
         char = source[at]
         if char == "\\" and not raw:
-            at += 2
+            at = _behind_escape(source, at, end)
             continue
         if char in "{}" and not in_spec and source[at : at + 2] == char * 2:
             _literal(out, source, begin, at, raw)
@@ -170,6 +171,7 @@ def _fields(
             at += 1
             while at < end and source[at].isspace():
                 at += 1
+        label_end = at if debug else 0
         conversion = ""
         if source[at : at + 1] == "!":
             conversion = source[at + 1 : at + 2]
@@ -180,7 +182,7 @@ def _fields(
             spec = _fields(inner, source, at + 1, end, raw, True)
             at = inner.end
         at = min(at + 1, end)
-        pieces.append(Field(first, stop, conversion, tuple(spec), (opened, at), debug))
+        pieces.append(Field(first, stop, conversion, tuple(spec), (opened, at), debug, label_end))
         begin = at
     if begin < at:
         _literal(out, source, begin, at, raw)
@@ -208,13 +210,9 @@ def scan(path: str, source: str, start: int, end: int) -> list[MappedText | Fiel
         body = token.end()
         raw = "r" in prefix
         formatted = "f" in prefix or "t" in prefix
-        close = _close(source, body, end, quote, formatted)
+        close = _close(source, body, end, quote, formatted, raw)
         if formatted:
-            for piece in _fields(out, source, body, close, raw, False):
-                if isinstance(piece, MappedText):
-                    pieces.append(piece)
-                else:
-                    pieces.append(piece)
+            pieces.extend(_fields(out, source, body, close, raw, False))
         else:
             _literal(out, source, body, close, raw)
             if (done := out.take()) is not None:
@@ -223,14 +221,22 @@ def scan(path: str, source: str, start: int, end: int) -> list[MappedText | Fiel
     return _joined(pieces)
 
 
-def _close(source: str, start: int, end: int, quote: str, formatted: bool) -> int:
+def _behind_escape(source: str, at: int, end: int, raw: bool = False) -> int:
+    """Return the offset behind a backslash of an f-string and what it escapes: a name, or never a brace."""
+    if source.startswith("\\N{", at) and not raw:
+        close = source.find("}", at, end)
+        return end if close < 0 else close + 1
+    return at + (1 if source[at + 1 : at + 2] in ("{", "}") else 2)
+
+
+def _close(source: str, start: int, end: int, quote: str, formatted: bool, raw: bool) -> int:
     """Return the offset of the closing quote."""
     at = start
     while at < end:
         if source.startswith(quote, at):
             return at
         if source[at] == "\\":
-            at += 2
+            at = at + 2 if not formatted else _behind_escape(source, at, end, raw)
         elif formatted and source[at] == "{" and source[at : at + 2] != "{{":
             at = _skip_field(source, at + 1, end)
         elif formatted and source[at : at + 2] == "{{":

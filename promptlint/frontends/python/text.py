@@ -213,7 +213,13 @@ def _filled(part: Seg, values: dict[str, Value], rest: Value | None) -> tuple[Pa
         if rest is not None and rest.cause is not None and segment.cause is None:
             return (Seg(replace(segment, cause=rest.cause, scope=rest.cause.scope)),)
         return (part,)
-    whole = name == root and segment.origin.expression.strip(" {}$()") in (name, "", f"-{name}-")
+    whole = name == root and segment.origin.expression.strip(" {}$()") in (
+        name,
+        "",
+        f"-{name}-",
+        f"%({name})s",
+        f"%({name}",
+    )
     if not segment.guards and whole:
         # Text keeps its pieces; what is unknown stands at the field.
         if isinstance(value, Str) and value.literal_length() >= SHORT:

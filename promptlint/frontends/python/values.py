@@ -7,7 +7,7 @@ its name and, where it was traced, the `Cause` that makes it change.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -158,13 +158,13 @@ class DictV(Value):
 class FuncV(Value):
     """A function of the project: its node, its module, and the names it closes over."""
 
-    __slots__ = ("closure", "cls", "decorators", "module", "name", "node")
+    __slots__ = ("closure", "cls", "decorators", "module", "name", "node", "wrapper", "wrapping")
 
     def __init__(
         self,
         node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda,
         module: Module,
-        closure: dict[str, Value] | None = None,
+        closure: Mapping[str, Value] | None = None,
         cls: ClassV | None = None,
     ) -> None:
         self.node = node
@@ -173,6 +173,9 @@ class FuncV(Value):
         self.cls = cls
         self.name = getattr(node, "name", "<lambda>")
         self.decorators: tuple[str, ...] = ()
+        self.wrapper: Value | None = None  # called in place of the function
+        # Makes what the decorators put in the function's place, on the first call.
+        self.wrapping: Callable[[], Value | None] | None = None
 
 
 class Bound(Value):

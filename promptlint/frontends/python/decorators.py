@@ -1,0 +1,53 @@
+"""Decorators of the project: what they put in a function's place."""
+
+from __future__ import annotations
+
+import ast
+
+from promptlint.frontends.python import functions
+from promptlint.frontends.python.machine import Frame, Machine
+from promptlint.frontends.python.values import FuncV, Value
+
+_TEXT_METHODS = frozenset(("format", "join", "replace", "strip", "removeprefix"))
+
+
+def wrapped(m: Machine, func: FuncV, frame: Frame) -> Value | None:
+    """Return the function that is called in place of ``func``; None where its result goes through unchanged.
+
+    Most decorators register, retry, time or log: they are not followed, since a wrapper's ``*args`` and
+    conditions would only blur what the function itself says.
+    """
+    if isinstance(func.node, ast.Lambda):
+        return None
+    plain = FuncV(func.node, func.module, func.closure, func.cls)
+    plain.decorators = func.decorators
+    value: Value = plain
+    for node in reversed(func.node.decorator_list):
+        decorator = m.evaluate(node, frame)
+        if not isinstance(decorator, FuncV):
+            continue
+        made = functions.invoke(m, decorator, [value], {}, node, frame)
+        if isinstance(made, FuncV) and made.node is not func.node and _adds_text(made):
+            value = made
+    return None if value is plain else value
+
+
+def _adds_text(func: FuncV) -> bool:
+    """Tell whether a wrapper gives back something else than the bare result of the function it wraps."""
+    if isinstance(func.node, ast.Lambda):
+        return _is_text(func.node.body)
+    return any(
+        _is_text(node.value) for node in ast.walk(func.node) if isinstance(node, ast.Return) and node.value
+    )
+
+
+def _is_text(node: ast.expr) -> bool:
+    if isinstance(node, ast.JoinedStr):
+        return True
+    if isinstance(node, ast.BinOp):
+        return isinstance(node.op, ast.Add | ast.Mod)
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in _TEXT_METHODS
+    )

@@ -1,0 +1,180 @@
+"""Loops: run element by element where the elements are known, else once for an element that stands for all."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable
+
+from promptlint.frontends.python import access
+from promptlint.frontends.python.conditions import guard_of, name_in
+from promptlint.frontends.python.machine import Frame, Machine, join, repeat_parts
+from promptlint.frontends.python.values import Const, Item, ListV, Str, Unknown, Value
+from promptlint.layout import Cause, Guard, Scope
+
+MAX_UNROLLED = 12  # statements of a body that is run for each element
+
+
+def run_for(m: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> bool:
+    """Run a ``for`` loop."""
+    iterable = m.evaluate(node.iter, frame)
+    known = access.unrolled(m, iterable)
+    if known is not None and len(node.body) <= MAX_UNROLLED and not _edits(node):
+        return _unrolled(m, node, known, frame)
+    order = access.order_of(iterable)
+    guard = Guard(
+        "for",
+        frame.module.text(node.iter),
+        frame.module.place(node.iter),
+        scope=order.scope if order else Scope.UNKNOWN,
+        cause=order,
+        name=name_in(node.iter),
+    )
+    loop = next(m.fresh)
+    element = access.element(m, iterable, node.iter, frame)
+    if _counts(node.iter):
+        element = _counted(node, element, loop, frame)
+    _body(m, guard, loop, node.body, frame, lambda: _assign(m, node.target, element, frame), order)
+    m.execute(node.orelse, frame)
+    return False
+
+
+def run_while(m: Machine, node: ast.While, frame: Frame) -> bool:
+    """Run a ``while`` loop."""
+    test = m.evaluate(node.test, frame)
+    guard = guard_of(m, node.test, test, frame, kind="while")
+    _body(m, guard, next(m.fresh), node.body, frame, lambda: None, None)
+    return False
+
+
+def _unrolled(m: Machine, node: ast.For | ast.AsyncFor, known: list[Value], frame: Frame) -> bool:
+    """Run a body for each of a few elements, up to a ``break`` or ``return`` that is surely reached."""
+    depth = len(m.guards)
+    for value in known:
+        _assign(m, node.target, value, frame)
+        frame.left = None
+        ended = m.execute(node.body, frame)
+        left = frame.left
+        del m.guards[depth:]
+        if ended and left is not None and left[1] == depth and not isinstance(left[0], ast.Continue):
+            return not isinstance(left[0], ast.Break)
+    m.execute(node.orelse, frame)
+    return False
+
+
+def _edits(node: ast.For | ast.AsyncFor) -> bool:
+    """Tell whether a loop changes the elements it runs over: then one element stands for all."""
+    name = getattr(node.target, "id", "")
+    return any(
+        isinstance(n, ast.Subscript)
+        and isinstance(n.ctx, ast.Store)
+        and isinstance(n.value, ast.Name)
+        and n.value.id == name
+        for s in node.body
+        for n in ast.walk(s)
+    )
+
+
+def _assign(m: Machine, target: ast.expr, value: Value, frame: Frame) -> None:
+    from promptlint.frontends.python.statements import assign
+
+    assign(m, target, value, frame)
+
+
+def _counts(node: ast.expr) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("range", "enumerate", "count")
+    )
+
+
+def _counted(node: ast.For | ast.AsyncFor, element: Value, loop: int, frame: Frame) -> Value:
+    """Return the loop variable of ``range`` or ``enumerate``: a counter of this loop."""
+    target = node.target
+    first = target.elts[0] if isinstance(target, ast.Tuple) and target.elts else target
+    name = getattr(first, "id", "")
+    counter = Unknown(frame.module.place(first), name=name, path=name, loop=loop, multiline=False)
+    if isinstance(target, ast.Tuple):
+        inner = element
+        if isinstance(element, ListV) and len(element.items) == 2:
+            inner = element.items[1].value
+        return ListV([Item(counter), Item(inner)])
+    return counter
+
+
+def _body(
+    m: Machine,
+    guard: Guard,
+    loop: int,
+    body: list[ast.stmt],
+    frame: Frame,
+    start: Callable[[], None],
+    order: Cause | None,
+) -> None:
+    """Run a loop's body once and join what it did with the state before it."""
+    before = dict(frame.names)
+    m.loops.append(loop)
+    depth = len(m.guards)
+    if order is not None:
+        m.orders.append((depth, order))
+    try:
+        with m.under(guard):
+            _forget(frame, body, loop)
+            start()
+            m.execute(body, frame)
+    finally:
+        m.loops.pop()
+        del m.guards[depth:]
+        if order is not None:
+            m.orders.pop()
+    for name, value in list(frame.names.items()):
+        old = before.get(name)
+        if old is None or old is value:
+            continue
+        if isinstance(old, Str) and isinstance(value, Str):
+            frame.names[name] = Str(repeat_parts(guard, old.parts, value.parts))
+        elif not (isinstance(value, Unknown) and value.loop):
+            frame.names[name] = join(guard, old, [value, old])
+
+
+def _forget(frame: Frame, body: list[ast.stmt], loop: int) -> None:
+    """Take numbers and flags that the body sets for unknown: they differ from one turn to the next.
+
+    What is counted up is a counter of the loop, wherever in the body that is done.
+    """
+    for node in _statements(body):
+        target = (
+            node.target
+            if isinstance(node, ast.AugAssign)
+            else node.targets[0]
+            if isinstance(node, ast.Assign)
+            else None
+        )
+        if isinstance(target, ast.Name) and isinstance(frame.names.get(target.id), Const):
+            counts = isinstance(node, ast.AugAssign) or _counts_up(node, target.id)
+            frame.names[target.id] = Unknown(
+                frame.module.place(target),
+                name=target.id,
+                path=target.id,
+                loop=loop if counts else 0,
+                multiline=False,
+            )
+
+
+def _counts_up(node: ast.AST, name: str) -> bool:
+    """Tell whether a statement is ``n = n + 1``."""
+    value = getattr(node, "value", None)
+    return isinstance(value, ast.BinOp) and any(
+        isinstance(side, ast.Name) and side.id == name for side in (value.left, value.right)
+    )
+
+
+def _statements(body: Iterable[ast.stmt]) -> Iterable[ast.AST]:
+    """Walk statements, nested functions and classes left out."""
+    todo: list[ast.AST] = list(body)
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.expr):
+            continue
+        yield node
+        todo.extend(ast.iter_child_nodes(node))

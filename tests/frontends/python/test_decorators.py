@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+System = Callable[..., str]
+WRAP = """
+import functools
+def wrap(f):
+    @functools.wraps(f)
+    def inner(*args, **kwargs):
+        return 'W ' + f(*args, **kwargs)
+    return inner
+def tag(name):
+    def outer(f):
+        def inner(*args, **kwargs):
+            return f'<{name}>{f(*args, **kwargs)}</{name}>'
+        return inner
+    return outer
+def retry(f):
+    def inner(*args, **kwargs):
+        for _ in range(3):
+            try:
+                return f(*args, **kwargs)
+            except OSError:
+                pass
+    return inner
+TOOLS = []
+def register(f):
+    TOOLS.append(f)
+    return f
+"""
+
+
+@pytest.mark.parametrize(
+    ("decorators", "expected"),
+    [
+        ("@wrap", "W text a"),
+        ("@tag('b')", "<b>text a</b>"),
+        ("@tag('b')\n@wrap", "<b>W text a</b>"),
+        ("@wrap\n@tag('b')", "W <b>text a</b>"),
+        ("@retry", "text a"),
+        ("@register", "text a"),
+        ("@app.get('/x')", "text a"),
+    ],
+)
+def test_what_is_called(system: System, decorators: str, expected: str) -> None:
+    assert system("text('a')", f"{WRAP}\n{decorators}\ndef text(x):\n    return f'text {{x}}'\n") == expected
+
+
+def test_methods(system: System) -> None:
+    head = (
+        f"{WRAP}\nclass P:\n    name = 'p'\n    @wrap\n    def text(self, x):\n        return self.name + x\n"
+    )
+    assert system("P().text('a')", head) == "W pa"
+
+
+def test_a_decorated_function_is_still_an_entry(program: Callable[..., object]) -> None:
+    found = program(
+        f"from openai import OpenAI\n{WRAP}\n@wrap\ndef ask(question):\n"
+        "    return OpenAI().chat.completions.create(messages=[{'role': 'user', 'content': question}])\n"
+    )
+    assert found.text == "<user>{question ~request-input/request}"  # type: ignore[attr-defined]

@@ -1,0 +1,96 @@
+"""Functions: arguments, defaults, closures, generators, caches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+System = Callable[..., str]
+HELPER = """
+def helper(x, y='z', *rest, sep='-', **more):
+    return f'A {x}{sep}{y}{"".join(rest)}{more.get("end", ".")}'
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("helper(name)", "A {x}-z."),
+        ("helper('a', 'b')", "A a-b."),
+        ("helper(y='b', x='a', sep='+')", "A a+b."),
+        ("helper('a', 'b', 'c', 'd')", "A a-bcd."),
+        ("helper(*['a', 'b'])", "A a-b."),
+        ("helper(**{'x': 'a', 'end': '!'})", "A a-z!"),
+        ("helper('a', end='?')", "A a-z?"),
+    ],
+)
+def test_arguments(system: System, call: str, expected: str) -> None:
+    assert system(call, HELPER) == expected
+
+
+@pytest.mark.parametrize(
+    ("head", "expression", "expected"),
+    [
+        ("from functools import partial\nshort = partial(helper, 'a', sep='+')", "short('b')", "A a+b."),
+        ("import functools\nshort = functools.partial(helper, y='b')", "short(name)", "A {x}-b."),
+        ("shout = lambda x, e='!': x + e", "shout('a') + shout('b', '?')", "a!b?"),
+        (
+            "def make(x):\n    def inner(y):\n        return f'{x}{y}'\n    return inner",
+            "make('a')('b')",
+            "ab",
+        ),
+        ("def make(x):\n    return lambda y: lambda z: x + y + z", "make('a')('b')('c')", "abc"),
+        (
+            "def parts():\n    yield 'a'\n    yield from more()\ndef more():\n    yield 'b'\n    yield 'c'",
+            "'|'.join(parts())",
+            "a|b|c",
+        ),
+        ("async def fetch():\n    return 'a'", "fetch()", "a"),
+        ("def again(n):\n    return 'x' + again(n - 1)", "again(3)", "x{again(n - 1)}"),
+        ("def fill(parts):\n    parts.append('b')", "'|'.join(build())", "a|b|c"),
+        ("TABLE = {'a': lambda: 'of a', 'b': lambda: 'of b'}", "TABLE['b']()", "of b"),
+        ("def text():\n    'The docstring.'", "text.__doc__", "The docstring."),
+    ],
+)
+def test_forms(system: System, head: str, expression: str, expected: str) -> None:
+    build = "def build():\n    parts = ['a']\n    fill(parts)\n    parts.append('c')\n    return parts\n"
+    assert system(expression, f"{HELPER}\n{build}\n{head}\n") == expected
+
+
+def test_a_call_on_its_own_can_fill_a_list_that_goes_on_to_the_prompt(system: System) -> None:
+    head = "def add(xs, *more):\n    xs.append('from add')\n    xs.extend(more)\n"
+    assert system("'|'.join(lines)", head, "lines = []\nadd(lines, 'x')\nlines.append('b')") == "from add|x|b"
+
+
+@pytest.mark.parametrize(
+    "decorator", ["functools.cache", "functools.lru_cache", "functools.lru_cache(maxsize=1)"]
+)
+def test_a_cache_freezes_for_the_process(system: System, decorator: str) -> None:
+    head = (
+        "import functools\nfrom datetime import datetime\n"
+        f"@{decorator}\ndef stamp():\n    return f'Since {{datetime.now()}}'"
+    )
+    assert system("stamp()", head) == "Since {datetime.now() ~clock/process}"
+
+
+def test_a_default_is_computed_once(system: System) -> None:
+    head = "from datetime import datetime\ndef stamp(now=datetime.now()):\n    return f'Since {now}'"
+    assert system("stamp()", head) == "Since {now ~clock/process}"
+
+
+def test_an_argument_overrides_a_default(system: System) -> None:
+    head = "from datetime import datetime\ndef stamp(now=None):\n    return f'Since {now or datetime.now()}'"
+    assert system("stamp()", head) == "Since {now or datetime.now() ~clock/request}"
+    assert system("stamp('noon')", head) == "Since noon"
+
+
+def test_text_of_another_branch_is_kept_apart(system: System) -> None:
+    head = "def greet(lang='en'):\n    return {'en': 'Hello', 'de': 'Hallo'}[lang]"
+    assert system("greet()", head) == "Hello"
+    assert system("greet('de')", head) == "Hallo"
+
+
+def test_context_variables_carry_their_names(system: System) -> None:
+    head = "from contextvars import ContextVar\nUSER = ContextVar('user_id')"
+    assert system("f'For {USER.get()}: be brief.'", head) == "For {USER.get() ~per-user/user}: be brief."

@@ -1,0 +1,84 @@
+"""Loops around a call: what differs from turn to turn is not the first turn's text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.frontends.python.conftest import Program
+
+Run = Callable[..., Program]
+
+LOOP = """
+from openai import OpenAI
+client = OpenAI()
+def ask(question):
+    {before}
+    while True:
+        {first}
+        client.chat.completions.create(messages=[
+            {{'role': 'system', 'content': {system}}}, {{'role': 'user', 'content': question}}])
+        {last}
+"""
+
+
+def loop(system: str, before: str = "pass", first: str = "pass", last: str = "pass") -> str:
+    return LOOP.format(system=system, before=before, first=first, last=last)
+
+
+@pytest.mark.parametrize(
+    ("before", "first", "last"),
+    [
+        ("step = 0", "step += 1", "pass"),
+        ("step = 0", "pass", "step += 1"),
+        ("step = 0", "pass", "step = step + 1"),
+    ],
+)
+def test_counters(program: Run, before: str, first: str, last: str) -> None:
+    found = program(loop("f'Step {step}. Be brief.'", before, first, last))
+    assert found.text.startswith("<system>Step {step ~counter/request}. Be brief.")
+
+
+def test_counters_of_range_and_enumerate(program: Run) -> None:
+    for header in ("for turn in range(limit):", "for turn, _ in enumerate(limit):"):
+        found = program(
+            "from openai import OpenAI\ndef ask(limit):\n    " + header + "\n"
+            "        OpenAI().chat.completions.create(messages=[{'role': 'system', 'content': f'Turn {turn} of many'}])\n"
+        )
+        assert found.text == "<system>Turn {turn ~counter/request} of many"
+
+
+def test_a_flag_set_in_the_loop_is_not_known(program: Run) -> None:
+    found = program(loop("'Hello' if first else 'Again'", "first = True", last="first = False"))
+    assert found.text.startswith("<system>[first? Hello][first#1? Again]")
+
+
+def test_a_text_made_before_the_loop_stays(program: Run) -> None:
+    found = program(loop("base", "base = 'Be brief.'"))
+    assert found.text.startswith("<system>Be brief.<user>")
+    assert found.request.repeated
+
+
+def test_conditions_around_the_call_say_nothing_of_its_text(program: Run) -> None:
+    found = program(
+        "from openai import OpenAI\n"
+        "def ask(question, flag):\n"
+        "    text = 'Be brief.'\n"
+        "    if flag:\n"
+        "        text += ' Use tools.'\n"
+        "        OpenAI().chat.completions.create(messages=[{'role': 'system', 'content': text}])\n"
+    )
+    assert found.text == "<system>Be brief. Use tools."
+
+
+def test_a_list_that_grows_in_an_unordered_loop_has_no_order(program: Run) -> None:
+    found = program(
+        "from openai import OpenAI\n"
+        "def ask(names):\n"
+        "    lines = []\n"
+        "    for name in set(names):\n"
+        "        lines.append(name)\n"
+        "    OpenAI().chat.completions.create(messages=[{'role': 'system', 'content': ', '.join(lines)}])\n"
+    )
+    assert found.text == "<system>{join ~unordered/process}"

@@ -1,0 +1,64 @@
+"""Statements: what a name holds when the prompt is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+System = Callable[..., str]
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("p = 'a'\np += 'b'\np = 'c' + p", "cab"),
+        ("p: str = 'a'", "a"),
+        ("x, y = 'a', 'b'\np = y + x", "ba"),
+        ("x, *y = ['a', 'b', 'c']\np = x + '|' + ''.join(y)", "a|bc"),
+        ("(x, y), z = ('a', 'b'), 'c'\np = z + y + x", "cba"),
+        ("p = q = 'a'\np += 'b'\np += q", "aba"),
+        ("if flag:\n    p = 'a'\nelse:\n    p = 'b'", "[flag? a][flag#1? b]"),
+        ("p = 'a'\nif flag:\n    p += 'b'\np += 'c'", "a[flag? b]c"),
+        (
+            "p = 'a'\nif flag:\n    p += 'b'\nelif more:\n    p += 'c'\np += 'd'",
+            "a[flag? b][flag#1? [more? c]]d",
+        ),
+        ("p = 'a'\nif True:\n    p += 'b'", "ab"),
+        ("p = 'a'\nfor x in ['b', 'c']:\n    p += x", "abc"),
+        ("p = 'a'\nfor x in 'b', 'c':\n    if x == 'b':\n        continue\n    p += x", "ac"),
+        ("p = 'a'\nfor x in ['b', 'c', 'd']:\n    p += x\n    if x == 'c':\n        break", "abc"),
+        ("p = 'a'\nfor x in ['b']:\n    break\nelse:\n    p = 'z'", "a"),
+        ("p = 'a'\nfor x in ['b']:\n    p += x\nelse:\n    p += 'z'", "abz"),
+        ("p = 'a'\nfor n in range(3):\n    p += str(n)", "a012"),
+        ("p = 'a'\nfor doc in items:\n    p += f'- {doc}\\n'\np += 'z'", "a[for items? - {doc}\n]z"),
+        ("p = 'a'\nwhile more():\n    p += 'b'\np += 'c'", "a[while more()? b]c"),
+        ("p = 'a'\ntry:\n    p += 'b'\nexcept OSError:\n    p = 'z'", "ab"),
+        ("try:\n    p = 'b'\nfinally:\n    p += 'c'", "bc"),
+        ("with lock:\n    p = 'a'", "a"),
+        (
+            "match flag:\n    case 'x':\n        p = 'a'\n    case _:\n        p = 'b'",
+            "[match flag? a][match flag#1? b]",
+        ),
+        ("p = 'a'\ndel x\np += 'b'", "ab"),
+        ("def inner(y):\n    return p + y\np = 'a'\np = inner('b')", "ab"),
+        ("d = {'p': 'a'}\nd['q'] = 'b'\np = d['p'] + d['q']", "ab"),
+    ],
+)
+def test_blocks(system: System, body: str, expected: str) -> None:
+    assert system("p", body=body, arguments="question, flag, items") == expected
+
+
+def test_early_return(system: System) -> None:
+    head = "def pick(kind):\n    if kind:\n        return 'text A'\n    return 'text B'"
+    assert system("pick(flag)", head, arguments="question, flag") == "[kind? text A][kind#1? text B]"
+
+
+def test_known_arguments_decide(system: System) -> None:
+    head = "def pick(kind, extra=None):\n    if kind == 'a':\n        return 'A'\n    if extra is None:\n        return 'B'\n    return 'C'"
+    assert system("pick('a') + pick('b') + pick('c', extra='e')", head) == "ABC"
+
+
+def test_bodies_of_type_checking_count(system: System) -> None:
+    head = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from texts import TEXT\n"
+    assert system("TEXT", head, files={"texts.py": "TEXT = 'typed'"}) == "typed"
