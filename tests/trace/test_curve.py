@@ -156,3 +156,23 @@ def test_sample_is_near_and_says_how_near() -> None:
     for truth, (point, error) in zip(exact.points(capacities), rows, strict=True):
         assert 0 < error.block < 0.1
         assert abs(truth.cold.block - point.cold.block) < 5 * error.block + 0.01
+
+
+@settings(max_examples=60, deadline=None)
+@given(chain_logs(), st.lists(st.integers(0, 3), min_size=25, max_size=25))
+def test_caches_counted_in_a_row_equal_caches_counted_apart(
+    log: tuple[list[list[int]], list[int]], rooms: list[int]
+) -> None:
+    builder = Builder(BLOCK)
+    for (blocks, length), room in zip(zip(*log, strict=True), rooms, strict=False):
+        builder.add(blocks, length=length, namespace=str(room))
+    columns = builder.build().separated()
+    apart = CapacityCurve(0)
+    for number in range(len(columns.namespaces)):
+        apart.merge(capacity_curve(columns.take(np.flatnonzero(columns.namespace == number))))
+    for one, other in zip(
+        separate_curves(columns).points(range(1, 15)), apart.points(range(1, 15)), strict=True
+    ):
+        assert one.cold.block == pytest.approx(other.cold.block, abs=1e-12)
+        assert one.warm.token == pytest.approx(other.warm.token, abs=1e-12)
+        assert one.warm.request_mean == pytest.approx(other.warm.request_mean, abs=1e-12)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 CHUNK = 1 << 23  # block references handled at once: about 1 GB of working memory
+_GROUP = 1 << 18  # of small caches counted at once: what sorts within the processor's cache
 DEFINITIONS = {
     "block_hit_ratio": "hit blocks / all blocks; a partial last block counts as one",
     "token_hit_ratio": "sum over requests of min(hit blocks * block size, input tokens) / sum of input tokens",
@@ -146,21 +147,27 @@ class CapacityCurve:
         """Return the number of distinct blocks seen."""
         return len(self._stack.ids)
 
-    def add(self, columns: Columns) -> None:
-        """Count a chunk: requests of one cache, chained, in time order, none before the last chunk."""
+    def add(self, columns: Columns, late: NDArray[np.bool_] | None = None) -> None:
+        """Count a chunk: requests of one cache, chained, in time order, none before the last chunk.
+
+        ``late`` says for each request whether the cache counts as warm; default: by ``warm_after``.
+        Requests of several caches may follow one another if they share no id: what another cache
+        holds lies below in the stack and is never counted.
+        """
         counts = columns.counts
+        if late is None:
+            late = np.arange(self._seen, self._seen + columns.requests) >= self.warm_after
         runs, self._stack = measure(columns.ids, columns.start, columns.time, self._stack)
         size = len(self._stack.ids) + 3
         length, count = columns.length[runs.request], counts[runs.request]
         self._cold.add(runs, length, count, columns.block_tokens, size)
         self.totals = self.totals.plus(Totals(columns.requests, columns.references, columns.tokens))
-        late = max(0, self.warm_after - self._seen)
         self._seen += columns.requests
-        if late < columns.requests:
-            kept = runs.request >= late
+        if late.any():
+            kept = late[runs.request]
             some = Runs(*(getattr(runs, name)[kept] for name in Runs.__slots__))
             self._warm.add(some, length[kept], count[kept], columns.block_tokens, size)
-            tail = Totals(columns.requests - late, int(counts[late:].sum()), int(columns.length[late:].sum()))
+            tail = Totals(int(late.sum()), int(counts[late].sum()), int(columns.length[late].sum()))
             self.warm_totals = self.warm_totals.plus(tail)
 
     def merge(self, other: CapacityCurve) -> None:
@@ -236,8 +243,30 @@ def capacity_curve(columns: Columns, warm_after: int | None = None) -> CapacityC
 
 
 def separate_curves(columns: Columns) -> CapacityCurve:
-    """Return the summed curve of one cache for each namespace, all of the same capacity."""
+    """Return the summed curve of one cache for each namespace, all of the same capacity.
+
+    Caches are counted one behind the other, many small ones at once; the stack starts anew where
+    whole caches have filled a chunk.
+    """
+    ordered = columns.take(np.argsort(columns.namespace, kind="stable"))
+    _, first, sizes = np.unique(ordered.namespace, return_index=True, return_counts=True)
+    rank = np.arange(ordered.requests) - np.repeat(first, sizes)
+    late = rank >= np.repeat(sizes // 2, sizes)
     total = CapacityCurve(0)
-    for number in range(len(columns.namespaces)):
-        total.merge(capacity_curve(columns.take(np.flatnonzero(columns.namespace == number))))
+    for low, high in _groups(ordered.start[np.append(first, ordered.requests)]):
+        begin, end = int(first[low]), int(first[high - 1] + sizes[high - 1])
+        curve = CapacityCurve(0)
+        for chunk in chunks(ordered.take(np.arange(begin, end, dtype=np.int64))):
+            curve.add(chunk, late[begin : begin + chunk.requests])
+            begin += chunk.requests
+        total.merge(curve)
     return total
+
+
+def _groups(ends: Ints, references: int = _GROUP) -> Iterable[tuple[int, int]]:
+    """Cut caches into runs of about ``references`` block references; ``ends`` are their borders."""
+    low = 0
+    while low < len(ends) - 1:
+        high = max(low + 1, int(np.searchsorted(ends, ends[low] + references, side="right")) - 1)
+        yield low, high
+        low = high
