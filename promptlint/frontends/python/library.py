@@ -23,6 +23,8 @@ _CLOCK_METHODS = {
     "isocalendar": Scope.DAY,
     "toordinal": Scope.DAY,
 }
+# Arguments of a client that say which server its requests go to.
+_AIMS = ("base_url", "api_base", "endpoint", "host", "azure_endpoint")
 _FORMATTERS = {"strftime", "format", "to_string", "isoformat", "strptime"}
 # A method whose result is the value again, in other clothes.
 _SAME = frozenset(("keys", "values", "items", "copy", "strip", "lower", "upper", "title", "lstrip", "rstrip"))
@@ -82,6 +84,10 @@ def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
     ):
         name = label
     derived = given.cause
+    if short[:1].isupper():
+        aim = given.get(*_AIMS)
+        if aim is not None and aim.cause is not None and aim.cause.kind in (Kind.RANDOM, Kind.ROUTING):
+            return Unknown(place, name=name, path=f"{path}()", cause=aim.cause)
     if derived is not None and (derived.kind is Kind.UNORDERED or short[:1].isupper()):
         # A constructor keeps its arguments to itself; an outside function may well sort.
         derived = derived if short in ("dumps", "list", "deepcopy", "copy", "dump", "safe_dump") else None

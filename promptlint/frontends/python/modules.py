@@ -24,7 +24,7 @@ from promptlint.layout import Layout
 from promptlint.source import Place, SourceFile, Span
 
 TRIGGER = re.compile(
-    r"prompt|[\"']role[\"']|system_?message|SystemMessage|system_?instruction|instructions|\bllm|LLM|openai|OpenAI"
+    r"[Pp]rompt|PROMPT|[\"']role[\"']|system_?message|SystemMessage|system_?instruction|instructions|\bllm|LLM|openai|OpenAI"
     r"|anthropic|litellm|langchain|chat\.completions|messages\.create|generate_content|chat_template"
     r"|(?:history|messages)\b|description\s*=|inputs\s*=|context\s*=|template"
 )

@@ -20,7 +20,6 @@ from promptlint.frontends.python.values import (
     ClassV,
     DictV,
     Ext,
-    FuncV,
     Item,
     ListV,
     Obj,
@@ -124,6 +123,8 @@ class Recorder(HistoryWatch):
         if self.silent or frame.func is None or not isinstance(value, (Str, Template, ListV, Choice)):
             return
         name = frame.func.name
+        if frame.func.decorators and self.by_decorator(m, value, node, frame):
+            return
         if "description" in name and isinstance(value, Str) and value.cause is not None:
             self.tool_text(m, value, node, frame)
         elif is_prompt_name(name) or "prompt" in name or _prompt_home(frame, value):
@@ -132,6 +133,21 @@ class Recorder(HistoryWatch):
                     self.message_list(m, name, value, node, frame)
             else:
                 self.text(m, name, value, node, frame, Confidence.LOW)
+
+    def by_decorator(self, m: Machine, value: Value, node: ast.Return, frame: Frame) -> bool:
+        """Keep what a decorated function returns, where the decorator makes a prompt of it."""
+        func = frame.func
+        if func is None or isinstance(func.node, ast.Lambda):
+            return False
+        for decorator in func.node.decorator_list:
+            inner = Frame(func.module, {}, None, func.cls, frozen=True, outer=func.closure)
+            target = decorator.func if isinstance(decorator, ast.Call) else decorator
+            sink = m.sink(path_of(m.evaluate(target, inner)))
+            carries = sink.arguments.get("return") if sink is not None else None
+            if carries in ("system", "prompt", "user"):
+                self.text(m, f"system prompt of {func.name}", value, node, frame, Confidence.HIGH)
+                return True
+        return False
 
     def mapping(self, m: Machine, value: DictV, node: ast.expr, frame: Frame) -> None:
         """A mapping was written: a message, a tool, or fields named like prompts."""
@@ -214,9 +230,6 @@ class Recorder(HistoryWatch):
     def comprehension(self, m: Machine, value: ListV, node: ast.expr, frame: Frame) -> None:
         """A list was built by a comprehension."""
         self.history_filtered(m, value, node, frame)
-
-    def decorated(self, m: Machine, func: FuncV, frame: Frame) -> None:
-        """A function was defined; some decorators make its docstring or result a prompt (see entries)."""
 
     def class_defined(self, m: Machine, value: Value, frame: Frame) -> None:
         """A class was defined: tools and signatures carry prompt text in their bodies."""
@@ -333,7 +346,7 @@ class Recorder(HistoryWatch):
 
 def _prompt_home(frame: Frame, value: Value) -> bool:
     """Tell whether a long text is made in a class or file that says it holds prompts."""
-    return isinstance(value, Str) and value.literal_length() >= 120 and holds_prompts(frame.module, frame.cls)
+    return isinstance(value, Str) and value.literal_length() >= 80 and holds_prompts(frame.module, frame.cls)
 
 
 def holds_prompts(module: Module, cls: ClassV | None) -> bool:

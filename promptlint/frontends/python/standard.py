@@ -72,6 +72,16 @@ def _list(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value |
     return value
 
 
+def _deque(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    """Return a queue; one with a limit loses its first element with each further one."""
+    limit = given.get("maxlen", 1)
+    if limit is None or (isinstance(limit, Const) and limit.value is None):
+        return _list(m, given, node, frame)
+    place, what = frame.module.place(node), frame.module.text(node)
+    cause = Cause(Kind.HISTORY_REWRITE, Scope.REQUEST, what, Confidence.HIGH, place, variant="cut")
+    return ListV([Item(Unknown(place, name="messages", cause=cause), spread=True)], depth=len(m.guards))
+
+
 def _set(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
     if not given.args:
         return ListV([], "set", access.unordered(m, [], node, frame).order, len(m.guards))
@@ -341,7 +351,7 @@ HANDLERS: dict[str, Handler] = {
     "builtins.dict": _dict,
     "collections.OrderedDict": _dict,
     "collections.defaultdict": lambda m, g, n, f: DictV(len(m.guards)),
-    "collections.deque": _list,
+    "collections.deque": _deque,
     "builtins.sorted": _sorted,
     "builtins.min": _number,
     "builtins.max": _number,
