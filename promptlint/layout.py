@@ -95,7 +95,7 @@ class Cause:
     confidence: Confidence
     place: Place | None = None
     chain: tuple[Step, ...] = ()  # from the source towards the prompt
-    variant: str = ""  # of `UNORDERED` and `RANDOM`: "set", "listing", "shuffle", "completion", "repr"
+    variant: str = ""  # of `UNORDERED` and `RANDOM`: "set", "listing", "shuffle", "completion", "repr"; of a clock: "snapshot"
 
 
 class OriginKind(StrEnum):

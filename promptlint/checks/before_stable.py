@@ -22,7 +22,7 @@ from promptlint.checks.base import (
     weaker,
 )
 from promptlint.checks.behind import Behind
-from promptlint.findings import Finding, Fix
+from promptlint.findings import Finding, Fix, Status
 from promptlint.layout import Cause, Guard, Kind, Layout, Scope, Section, Step
 from promptlint.source import Place
 
@@ -108,7 +108,10 @@ class BeforeStable:
             cause.chain,
             cost,
             Fix(self.fixes.get(cause.scope, self.fix)),
-            thresholds.status(kind, cause.confidence, None if history else cost, measure.profile),
+            # A time taken once for a conversation: the turns that follow match, only the first misses.
+            Status.BELOW_THRESHOLD
+            if cause.variant == "snapshot"
+            else thresholds.status(kind, cause.confidence, None if history else cost, measure.profile),
             prompt=layout.name,
         )
 

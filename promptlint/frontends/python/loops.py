@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 
 from promptlint.frontends.python import access
 from promptlint.frontends.python.conditions import guard_of, name_in
+from promptlint.frontends.python.history import is_history
 from promptlint.frontends.python.machine import Frame, Machine, join, repeat_parts
 from promptlint.frontends.python.values import Const, Item, ListV, Str, Unknown, Value
 from promptlint.layout import Cause, Guard, Scope
@@ -27,7 +28,7 @@ def run_for(m: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> bool:
         frame.module.place(node.iter),
         scope=order.scope if order else Scope.UNKNOWN,
         cause=order,
-        name=name_in(node.iter),
+        name="messages" if is_history(iterable) else name_in(node.iter),
     )
     loop = next(m.fresh)
     element = access.element(m, iterable, node.iter, frame)

@@ -80,7 +80,8 @@ def request(
                 emitter.value(value, where_at)
     parameters, flips = _parameters(m, carried, given, node, frame)
     observations.extend(flips)
-    cause = callee.cause
+    aim = given.get("api_base", "base_url")
+    cause = callee.cause if aim is None else aim.cause
     if cause is not None and cause.kind in (Kind.RANDOM, Kind.ROUTING):
         observations.append(Observation("replica-random", place, frame.module.text(node.func), cause=cause))
     if not emitter.segments and not observations:
@@ -188,6 +189,11 @@ def _short(value: Value) -> str:
 def _tools_change(m: Machine, value: Value, at: ast.AST, call: ast.Call, frame: Frame) -> list[Observation]:
     """Find tool lists that grow or shrink while a conversation goes on."""
     place = frame.module.place(at)
+    if isinstance(value, Choice) and any(isinstance(v, Const) and v.value is None for v in value.values):
+        guard = _flip(value)
+        if guard is not None:
+            cause = Cause(Kind.TOOLS_ORDER, Scope.REQUEST, guard.expression, Confidence.HIGH, guard.place)
+            return [Observation("tools-changed", place, "tools", cause=cause)]
     if isinstance(value, ListV):
         for item in value.items:
             if any(

@@ -61,9 +61,9 @@ def tells_of_prompts(node: Function) -> bool:
     """Tell whether a function's own statements name prompts, messages or calls to a model."""
     known: bool | None = getattr(node, "_tells", None)
     if known is None:
-        known = node._tells = bool(_STRICT.search(node.name)) or any(  # type: ignore[union-attr]
-            _tells(s) for s in _statements(node.body)
-        )
+        names = [node.name, *(ast.unparse(d) for d in node.decorator_list)]
+        known = any(map(_STRICT.search, names)) or any(_tells(s) for s in _statements(node.body))
+        node._tells = known  # type: ignore[union-attr]
     return known
 
 

@@ -332,7 +332,6 @@ def _function(m: Machine, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: F
     if node.decorator_list:
         func.wrapping = lambda: decorators.wrapped(m, func, frame)
     frame.names[node.name] = func
-    m.recorder.decorated(m, func, frame)
     return False
 
 
