@@ -27,7 +27,7 @@ SGLANG_NEEDS = [
     "starlette", "msgspec", "pydantic", "pyzmq", "tqdm", "ipython", "aiohttp", "transformers", "dill",
     "apache-tvm-ffi==0.1.11", "sentencepiece", "compressed-tensors", "gguf", "accelerate", "uvicorn", "uvloop",
     "fastapi", "openai", "partial_json_parser", "setproctitle", "einops", "jsonschema", "xgrammar", "soundfile",
-    "python-multipart",
+    "python-multipart", "prometheus_client",
 ]  # fmt: skip
 
 
