@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -40,6 +41,12 @@ from promptlint.source import Place
 MARKERS = ("cache_control", "cachePoint", "cache_point", "prompt_cache_breakpoint")
 MAX_SEGMENTS = 4000
 _TEXT_KEYS = ("text", "content", "input_text")
+
+
+# A part of a message that the program was given: whose it is, and when it was sent, nothing tells.
+_OF_A_MESSAGE = re.compile(
+    r"(^|[._])(messages?|msgs?|turns?|history)(\[\])?\.(content|parts|text|blocks)\b", re.IGNORECASE
+)
 
 
 @dataclass(slots=True)
@@ -86,7 +93,9 @@ class Emitter:
             cause = Cause(Kind.COUNTER, Scope.REQUEST, part.expression, Confidence.HIGH, part.place)
         kind = OriginKind.CALL if part.call else OriginKind.VARIABLE
         # A number that is counted within the text is no counter of requests.
-        name = "" if part.loop and cause is None else part.name
+        name = "" if (part.loop and cause is None) or _OF_A_MESSAGE.search(part.name) else part.name
+        if self.section is Section.TOOLS and cause is None:
+            name = ""  # what a tool's definition is made from says nothing of how often it changes
         origin = Origin(kind, part.expression, name)
         return Segment(
             part.place,
@@ -227,12 +236,13 @@ class Emitter:
             items = ()
         for index, item in enumerate(items):
             self.message = index
+            guards = tuple(replace(g, name="") for g in item.guards)
             if isinstance(item.value, DictV):
-                self.parts(serialised(item.value, place, skip=MARKERS), item.guards)
+                self.parts(serialised(item.value, place, skip=MARKERS), guards)
                 self.mark(item.value)
             else:
                 # The list of tools is the same text in every request unless something says otherwise.
-                self.parts((Hole(place, "tools", "", item.value.cause),), item.guards)
+                self.parts((Hole(place, "tools", "", item.value.cause),), guards)
         self.section, self.message = Section.MESSAGES, 0
 
 

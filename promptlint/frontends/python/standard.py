@@ -231,11 +231,18 @@ def _partial(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Valu
     return Bound(func, None, tuple(given.args[1:]), dict(given.keywords))
 
 
+def _alone(value: Str, index: int) -> bool:
+    """Tell whether a hole has a line to itself: a value put there is a block, not a word."""
+    before = text_of(value.parts[index - 1]) if index else "\n"
+    behind = text_of(value.parts[index + 1]) if index + 1 < len(value.parts) else "\n"
+    return before.rstrip(" \t").endswith("\n") and behind.lstrip(" \t").startswith("\n")
+
+
 def _dedent(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
     value = given.args[0] if given.args else None
     if not isinstance(value, Str):
         return None
-    holes = [p for p in value.parts if isinstance(p, Hole) and p.multiline]
+    holes = [p for i, p in enumerate(value.parts) if isinstance(p, Hole) and p.multiline and _alone(value, i)]
     indented = value.literal_length() > 40 and any("\n " in text_of(p) for p in flat(value.parts))
     if holes and indented:
         place = frame.module.place(node)
