@@ -136,6 +136,7 @@ def instantiate(m: Machine, cls: ClassV, given: Arguments, node: ast.Call, frame
     """Return an instance; a constructor of the project is run, a data class takes its fields."""
     place = frame.module.place(node)
     obj = Obj(cls, name=cls.name, place=place)
+    obj.kept = _lifetime(m, node, frame)
     init = cls.find("__init__")
     if isinstance(init, FuncV):
         args, keywords, rest = [obj, *given.args], given.keywords, given.rest
@@ -152,7 +153,7 @@ def instantiate(m: Machine, cls: ClassV, given: Arguments, node: ast.Call, frame
         obj.attrs.update({k: passed(v, place, f"passed as {k}") for k, v in given.keywords.items()})
         for name in names:
             if name not in obj.attrs:
-                default = _default(m, cls, name, node, frame)
+                default = _default(m, cls, name, obj)
                 if default is not None:
                     obj.attrs[name] = default
         post = cls.find("__post_init__")
@@ -161,7 +162,20 @@ def instantiate(m: Machine, cls: ClassV, given: Arguments, node: ast.Call, frame
     return obj
 
 
-def _default(m: Machine, cls: ClassV, name: str, node: ast.Call, frame: Frame) -> Value | None:
+def _lifetime(m: Machine, node: ast.Call, frame: Frame) -> Scope | None:
+    """Tell how long an object made here lives: as long as the process, a conversation, or one request.
+
+    One that is made in front of a loop of the same function serves all that the loop sends.
+    """
+    if frame.frozen and frame.func is None:
+        return Scope.PROCESS
+    if m.loops or frame.func is None or isinstance(frame.func.node, ast.Lambda):
+        return None
+    loops = (n for n in ast.walk(frame.func.node) if isinstance(n, ast.While | ast.For | ast.AsyncFor))
+    return Scope.SESSION if any(loop.lineno > node.lineno for loop in loops) else None
+
+
+def _default(m: Machine, cls: ClassV, name: str, obj: Obj) -> Value | None:
     """Return a field's default; a factory runs once for each object."""
     for one in cls.mro():
         for statement in one.node.body:
@@ -177,8 +191,9 @@ def _default(m: Machine, cls: ClassV, name: str, node: ast.Call, frame: Frame) -
                     for keyword in value.keywords:
                         if keyword.arg in ("default_factory", "factory"):
                             made = apply(m, m.evaluate(keyword.value, inner), Arguments(), value, inner)
-                            return access.frozen(
-                                made, Scope.SESSION, one.module.place(value), f"default of {name}"
+                            at = one.module.place(value)
+                            return (
+                                access.frozen(made, obj.kept, at, f"default of {name}") if obj.kept else made
                             )
                         if keyword.arg == "default":
                             return m.evaluate(keyword.value, inner)

@@ -153,11 +153,10 @@ def _set_attribute(m: Machine, target: ast.Attribute, value: Value, frame: Frame
     owner = m.evaluate(target.value, frame)
     place = frame.module.place(target)
     if isinstance(owner, Obj):
-        if frame.func is not None and frame.func.name in ("__init__", "__post_init__", "model_post_init"):
+        makes = frame.func is not None and frame.func.name in ("__init__", "__post_init__", "model_post_init")
+        if makes and owner.kept is not None:
             # Computed once for the life of the object.
-            value = access.frozen(
-                value, Scope.SESSION, place, f"kept in {target.attr} when the object is made"
-            )
+            value = access.frozen(value, owner.kept, place, f"kept in {target.attr} when the object is made")
         elif isinstance(value, (Str, Unknown)) and value.cause is not None:
             value = passed(value, place, f"kept in {target.attr}")
         if isinstance(value, ListV) and not value.owner:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from promptlint.frontends.python.pieces import Lit, Part, Seg, cause_of, flat, text_of, worst
-from promptlint.layout import Cause, Guard
+from promptlint.layout import Cause, Guard, Scope
 from promptlint.source import Place
 
 if TYPE_CHECKING:
@@ -237,7 +237,7 @@ class ClassV(Value):
 class Obj(Value):
     """An instance of a project class, or of a library class that the evaluator models (``kind``)."""
 
-    __slots__ = ("attrs", "busy", "cls", "kind", "name", "pending", "place")
+    __slots__ = ("attrs", "busy", "cls", "kept", "kind", "name", "pending", "place")
 
     def __init__(
         self, cls: ClassV | None = None, kind: str = "", name: str = "", place: Place | None = None
@@ -248,6 +248,7 @@ class Obj(Value):
         self.attrs: dict[str, Value] = {}
         self.place = place
         self.busy: set[str] = set()
+        self.kept: Scope | None = Scope.SESSION  # how long it lives; None: made anew for each request
         self.pending: Callable[[], object] | None = None  # the constructor, until an attribute is asked for
 
 
