@@ -60,7 +60,7 @@ def analyze(
         if path in skip:
             continue
         source = context.load(path)
-        if source is None or not TRIGGER.search(source.text):
+        if source is None or not (only or "prompt" in path.lower() or TRIGGER.search(source.text)):
             continue
         module = project.load(path)
         if module is None:
