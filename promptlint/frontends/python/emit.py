@@ -204,6 +204,9 @@ class Emitter:
         elif isinstance(value, ListV):
             self.message -= 1
             self.messages(value, place, guards)
+        elif isinstance(value, (Str, Template)):
+            self.section, self.role = Section.MESSAGES, "user"
+            self.value(value, place, guards)
         else:
             self.section, self.role = Section.MESSAGES, ""
             name = getattr(value, "name", "") or "messages"

@@ -394,6 +394,10 @@ def _is_tool(value: DictV) -> bool:
     return "description" in keys and ("input_schema" in keys or "parameters" in keys or "inputSchema" in keys)
 
 
+def _is_long(value: Value) -> bool:
+    return isinstance(value, Str) and value.literal_length() >= MIN_TEXT
+
+
 def _promptish(given: Arguments) -> bool:
     """Tell whether the arguments of a loosely matched call look like a prompt at all."""
     for value in [*given.args, *given.keywords.values()]:
@@ -402,7 +406,7 @@ def _promptish(given: Arguments) -> bool:
             and (value.literal_length() if isinstance(value, Str) else 1) >= MIN_TEXT
         ):
             return True
-        if isinstance(value, ListV) and any(_is_message(i.value) for i in value.items):
+        if isinstance(value, ListV) and any(_is_message(i.value) or _is_long(i.value) for i in value.items):
             return True
     return any(
         k in given.keywords

@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from promptlint.frontends.python import access
+from promptlint.frontends.python import access, engines
 from promptlint.frontends.python.cachekeys import cache_keys, injection_points
 from promptlint.frontends.python.emit import Emitter
 from promptlint.frontends.python.pieces import Alt
@@ -65,7 +65,9 @@ def request(
         observations.extend(_tools_change(m, value, at, node, frame))
         _ = name
     for _name, value, at in carried.get("system", ()):
-        emitter.system(value, frame.module.place(at))
+        # Some frameworks take a function that makes the text for each request.
+        text = engines.called(m, value, node, frame) if isinstance(value, FuncV) else value
+        emitter.system(text, frame.module.place(at))
     for what in ("messages", "prompt", "user", "assistant", "content", "tool"):
         for _name, value, at in carried.get(what, ()):
             where_at = frame.module.place(at)

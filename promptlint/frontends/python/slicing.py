@@ -23,7 +23,7 @@ _TELLING = re.compile(
     re.IGNORECASE,
 )
 _STRICT = re.compile(
-    r"prompt|message|instruction|template|history|persona|complet|generate|converse|invoke|descript|system|chat|conversation|^role$",
+    r"prompt|message|instruction|template|history|persona|complet|generate|converse|invoke|descript|system|chat|conversation|^role$|(^|_)(llm|gpt|claude|gemini)",
     re.IGNORECASE,
 )
 _CHANGES = frozenset(
