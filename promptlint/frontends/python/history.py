@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -38,14 +39,14 @@ def is_history(value: Value | None) -> bool:
     return False
 
 
-class HistoryWatch:
+class HistoryWatch(ABC):
     """The part of the recorder that watches message lists."""
 
     silent: bool
 
+    @abstractmethod
     def observe(self, observation: Observation, about: Value | None = None) -> None:
         """Keep an observation; the recorder says how."""
-        raise NotImplementedError
 
     # ------------------------------------------------------------------ cut from the front
 
