@@ -217,9 +217,6 @@ class HistoryWatch(ABC):
                 )
             )
 
-    def grown(self, m: Machine, value: ListV, node: ast.AST, frame: Frame) -> None:
-        """Something was appended: the right way to go on."""
-
 
 def settle(layout: Layout) -> Layout:
     """Turn holes whose start moves (a cut history) into observations of the layout."""

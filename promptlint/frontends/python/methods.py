@@ -201,7 +201,6 @@ def _list(m: Machine, value: ListV, name: str, given: Arguments, node: ast.Call,
             value.items.insert(0, item)
         else:
             value.items.append(item)
-            m.recorder.grown(m, value, node, frame)
         return NONE
     if name in ("extend", "update") and first is not None:
         for item in access.items(m, first, node.args[0], frame):

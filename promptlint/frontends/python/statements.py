@@ -86,7 +86,6 @@ def _augassign(m: Machine, node: ast.AugAssign, frame: Frame) -> bool:
         m.scramble(left)
         for item in access.items(m, right, node.value, frame):
             left.items.append(Item(item.value, guards + item.guards, item.spread))
-        m.recorder.grown(m, left, node, frame)
         return False
     elif isinstance(left, DictV) and isinstance(node.op, ast.BitOr):
         access.update(left, right)
