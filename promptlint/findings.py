@@ -35,8 +35,10 @@ class Status(StrEnum):
 class Cost:
     """Stable tokens, and whole blocks of them, that are computed again because of a finding.
 
-    ``usd_per_thousand`` are the dollars that these tokens cost in 1,000 requests, as it is and once they are
-    read from the cache; None where the provider's price is not known.
+    ``usd_per_thousand`` are the dollars that these tokens cost in 1,000 requests of one day, as it is and once
+    they are read from the cache; None where the provider's price is not known, where such requests agree in the
+    value, or where the prompt is too short to be cached. ``below_minimum`` is then the least that the provider
+    keeps, in tokens.
     """
 
     tokens: int
@@ -44,6 +46,7 @@ class Cost:
     profile: str
     estimated: bool = False  # counted without the model's own vocabulary
     usd_per_thousand: tuple[float, float] | None = None
+    below_minimum: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

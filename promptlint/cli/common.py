@@ -140,8 +140,9 @@ def find_rule(word: str) -> Rule:
         if word.upper() == rule.code or word.lower() == rule.name:
             return rule
     words = [*rules, *(rule.name for rule in rules.values())]
-    close = get_close_matches(word.upper(), words, 1) or get_close_matches(word.lower(), words, 1)
-    hint = f"did you mean {close[0]}?" if close else "`promptlint rules` lists them"
+    close = [rule.name for rule in rules.values() if word and word.lower() in rule.name]
+    close = close or get_close_matches(word.upper(), words, 1) or get_close_matches(word.lower(), words, 1)
+    hint = f"did you mean {', '.join(close[:4])}?" if close else "`promptlint rules` lists them"
     raise UsageError(f"{word}: no such rule", hint)
 
 

@@ -25,14 +25,21 @@ def command(rule: str, color: str) -> None:
     click.echo("\n".join(_lines(found.body)), color=colored)
 
 
+def _title(fence: str) -> str:
+    """Return the language of a code block, and the file it stands for; the rest is for the tests."""
+    language, *words = fence.strip().strip("`").split() or ["text"]
+    file = next((word.removeprefix("file=") for word in words if word.startswith("file=")), "")
+    return f"{language}, {file}:" if file else f"{language}:"
+
+
 def _lines(body: str) -> list[str]:
     """Return Markdown for a terminal: headings bold, code blocks set in and without fences."""
     lines, code = [], False
     for line in body.strip().split("\n"):
         if line.lstrip().startswith("```"):
             code = not code
-            if code and (title := line.lstrip().strip("`").strip()):
-                lines.append(click.style(f"    {title}", fg="cyan"))
+            if code:
+                lines.append(click.style(f"    {_title(line)}", fg="cyan"))
         elif code:
             lines.append(f"    {line}")
         elif line.startswith("#"):

@@ -14,7 +14,7 @@ from promptlint.errors import ConfigError
 _SETTINGS = """\
 # model = "gpt-4o"            # whose tokens count; the default is what the code says
 # profile = "vllm"            # whose cache rules count; see `promptlint profiles`
-# min-lost-tokens = 64        # stay quiet about less; the default is one block
+# min-lost-tokens = 64        # stay quiet about less; the default is 16, more for guesses
 # extend-exclude = ["docs/"]
 # baseline = "promptlint-baseline.json"
 """

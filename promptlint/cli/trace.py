@@ -204,7 +204,7 @@ def command(
     from importlib.util import find_spec
 
     if find_spec("numpy") is None:
-        raise UsageError("trace needs numpy", "install promptlint-cache[trace]")
+        raise UsageError("trace needs numpy", "pip install 'promptlint-cache[trace]'")
     from promptlint.trace.analyze import analyze
 
     started = time.monotonic()

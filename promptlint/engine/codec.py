@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from promptlint.findings import Cost, Edit, Finding, Fix, Severity, Status
@@ -33,7 +34,7 @@ def encode(finding: Finding) -> Plain:
         "scope": finding.scope.value,
         "origin": finding.origin and _place(finding.origin),
         "related": [[_place(step.place), step.note] for step in finding.related],
-        "cost": cost and [cost.tokens, cost.blocks, cost.profile, cost.estimated, cost.usd_per_thousand],
+        "cost": cost and dataclasses.astuple(cost),
         "fix": fix and [fix.message, [[_place(e.place), e.text] for e in fix.edits], fix.safe],
         "status": finding.status.value,
         "prompt": finding.prompt,
@@ -41,8 +42,8 @@ def encode(finding: Finding) -> Plain:
 
 
 def _to_cost(plain: list[Any]) -> Cost:
-    tokens, blocks, profile, estimated, usd = plain
-    return Cost(tokens, blocks, profile, estimated, (usd[0], usd[1]) if usd else None)
+    tokens, blocks, profile, estimated, usd, minimum = plain
+    return Cost(tokens, blocks, profile, estimated, (usd[0], usd[1]) if usd else None, minimum)
 
 
 def decode(plain: Plain) -> Finding:

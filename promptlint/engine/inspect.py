@@ -44,14 +44,22 @@ def inspect(target: str, config: Config, cwd: Path, values: Mapping[str, Any]) -
     judge, world = Judge(config), World(config, cwd)
     layouts = _read(path, function, config, cwd, judge, world)
     if function:
-        found = [one for one in layouts if function in re.split(r"[\s.:]+", one.name)]
-        if not found:
-            known = ", ".join(sorted({one.name for one in layouts})[:8]) or "no prompt"
-            raise UsageError(f"{target}: no prompt is built in {function!r}", f"found there: {known}")
-        layouts = found
+        built = [one for one in layouts if function in re.split(r"[\s.:]+", one.name)]
+        if not built:
+            layouts = _read(path, "", config, cwd, judge, world)
+            known = ", ".join(sorted({one.name.rpartition(" in ")[2] for one in layouts})[:8])
+            raise UsageError(
+                f"{target}: no prompt is built in {function!r}",
+                f"found there: {known}"
+                if known
+                else "no function of that file builds one; name another file",
+            )
+        layouts = built
     if not layouts:
         raise NothingToCheckError(f"{target}: holds no prompt", "name another file")
-    return [_inspected(layout, judge, values) for layout in layouts]
+    found = [_inspected(layout, judge, values) for layout in layouts]
+    # A message that is passed through has nothing to reuse; it is shown only where nothing else is.
+    return [one for one in found if one.measure.total] or found
 
 
 def _resolve(target: str, cwd: Path) -> tuple[Path, str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from promptlint.config import Config
 from promptlint.findings import Finding
-from promptlint.layout import Layout
+from promptlint.layout import Layout, Scope
 from promptlint.suppress import UNUSED_CODE, UNUSED_NAME
 
 if TYPE_CHECKING:
@@ -87,13 +87,23 @@ class Judge:
             measure = self.measure(annotated)
             for check in CHECKS:
                 for finding in check.run(annotated, measure, thresholds):
-                    yield _priced(finding, measure.profile)
+                    yield _priced(finding, measure)
 
 
-def _priced(finding: Finding, profile: Profile) -> Finding:
-    """Add what the lost tokens cost, where they are paid for and the model's price is listed."""
-    cost = finding.cost
-    if cost is None or not cost.tokens or not profile.hosted or not profile.model:
+def _priced(finding: Finding, measure: Measure) -> Finding:
+    """Add what the lost tokens cost, where they are paid for, could be cached, and have a listed price.
+
+    As for a layout, the 1,000 requests are those of one day: what changes by the day or less often costs them
+    no more than the first one.
+    """
+    cost, profile = finding.cost, measure.profile
+    if cost is None or not cost.tokens or not profile.hosted:
+        return finding
+    if profile.min_tokens and measure.total < profile.min_tokens:
+        return replace(finding, cost=replace(cost, below_minimum=profile.min_tokens))
+    if not profile.model or (
+        finding.scope is not Scope.UNKNOWN and not finding.scope.narrower_than(Scope.DAY)
+    ):
         return finding
     from promptlint.catalog.prices import per_thousand
 

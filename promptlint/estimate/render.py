@@ -101,20 +101,21 @@ def _money(money: Money, estimate: Estimate) -> list[str]:
     )
     head = (
         f"  {money.profile}{f', {money.model}' if money.model else ''}: write {money.write_multiplier:g}, "
-        f"read {money.read_multiplier:g} times the ordinary price; it pays {even}"
+        f"read {money.read_multiplier:g} times the ordinary price"
     )
-    lines = ["money", head]
+    if money.below_minimum:
+        other = "".join(f" or {alt:,}" for alt in money.minimum_alternatives)
+        short = (
+            f"  the prefix is under the minimum of {money.below_minimum:,}{other} tokens: nothing is cached"
+        )
+        return ["money", head, short, ""]
+    lines = ["money", f"{head}; it pays {even}"]
     shown = {*_SHOWN_USES, estimate.reuses + 1 if estimate.reuses is not None else 1}
     for row in money.table:
         if row.uses in shown:
             usd = "" if row.usd is None else f"   ${row.usd:.4g}"
             chosen = "  <- stated" if estimate.reuses is not None and row.uses == estimate.reuses + 1 else ""
             lines.append(f"    {row.uses:>3} uses   {rounded(row.saving_percent):>6} % saved{usd}{chosen}")
-    if money.below_minimum:
-        other = "".join(f" or {alt:,}" for alt in money.minimum_alternatives)
-        lines.append(
-            f"  the prefix is under the minimum of {money.below_minimum:,}{other} tokens: nothing is cached"
-        )
     lines += _traffic(money)
     return [*lines, ""]
 

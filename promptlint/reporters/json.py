@@ -47,6 +47,8 @@ def _cost(cost: Cost) -> dict[str, Any]:
     if cost.usd_per_thousand:
         now, then = cost.usd_per_thousand
         plain["usd_per_thousand_requests"] = {"now": now, "mended": then}
+    if cost.below_minimum:
+        plain["below_minimum"] = cost.below_minimum
     return plain
 
 

@@ -102,9 +102,9 @@ def _result(report: Report, finding: Finding, rule: int, seen: Counter[str]) -> 
     seen[mark] += 1
     message = mask(finding.message)
     if finding.cost:
-        message += f" Lost: {cost_text(finding.cost)}."
+        message += f". Lost: {cost_text(finding.cost)}."
     if finding.fix:
-        message += f" Instead: {mask(finding.fix.message)}"
+        message += f"{'' if finding.cost else '.'} Instead: {mask(finding.fix.message)}"
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "ruleIndex": rule,

@@ -22,6 +22,8 @@ def cost_text(cost: Cost) -> str:
     if cost.usd_per_thousand:
         now, then = cost.usd_per_thousand
         money = f"; ${now:,.2f} instead of ${then:,.2f} in 1,000 requests"
+    if cost.below_minimum:
+        money = f"; shorter prompts than {cost.below_minimum:,} tokens are not cached there"
     return f"{about}{plural(cost.tokens, 'token')}{blocks} ({cost.profile}){money}"
 
 

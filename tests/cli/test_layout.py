@@ -38,3 +38,34 @@ def test_bad_targets(run: Run, tree: Tree) -> None:
     assert (code, "nowhere.j2: no such file" in err) == (2, True)
     code, _, err = run("layout", "a.j2", "--context", "v.json")
     assert (code, "not a mapping" in err) == (2, True)
+
+
+PROGRAM = """
+from openai import OpenAI
+
+RULES = "You answer questions about ships and their cargo. " * 20
+
+
+def ask(client: OpenAI, question: str):
+    messages = [{"role": "system", "content": RULES}, {"role": "user", "content": question}]
+    return client.chat.completions.create(model="gpt-4o", messages=messages)
+
+
+def helper():
+    return 1
+"""
+
+
+def test_messages_without_fixed_text_stay_out(run: Run, tree: Tree) -> None:
+    tree({"app/chat.py": PROGRAM})
+    code, out, _ = run("layout", "--isolated", "app.chat:ask")
+    assert code == 0
+    assert "about 0 tokens" not in out
+    assert "0 tokens of fixed text" not in out.splitlines()[0]
+
+
+def test_a_function_without_prompt_names_those_with_one(run: Run, tree: Tree) -> None:
+    tree({"app/chat.py": PROGRAM})
+    code, _, err = run("layout", "--isolated", "app.chat:helper")
+    assert code == 2
+    assert "found there: ask" in err

@@ -53,3 +53,27 @@ def test_a_provider_with_a_price(tmp_path: Path) -> None:
 def test_an_engine_has_none(tmp_path: Path) -> None:
     found = costs(tmp_path, "claude-opus-5", profile="vllm")
     assert found["PL101"].cost.usd_per_thousand is None
+
+
+def test_a_prompt_under_the_minimum_has_no_price(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(
+        "model: gpt-4o\nmessages:\n  - role: system\n    content: |\n"
+        "      Request {{ request_id }}\n      " + "Answer in the language of the question. " * 8 + "\n"
+        '  - role: user\n    content: "{{ question }}"\n'
+    )
+    report = check(Request(("a.yaml",), Config(root=tmp_path, cache=False), tmp_path))
+    (finding,) = (one for one in report.findings if one.code == "PL102")
+    assert finding.cost.usd_per_thousand is None
+    assert finding.cost.below_minimum == 1024
+    assert "shorter prompts than 1,024 tokens are not cached" in cost_text(finding.cost)
+    assert decode(json.loads(json.dumps(encode(finding)))) == finding
+
+
+def test_a_date_costs_nothing_in_the_requests_of_one_day(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(
+        PROGRAM.replace("MODEL", "claude-opus-5").replace("datetime.now()", "datetime.now():%Y-%m-%d")
+    )
+    report = check(Request(("a.py",), Config(root=tmp_path, cache=False), tmp_path))
+    dated = [one for one in report.findings if one.code == "PL101"]
+    assert dated
+    assert all(one.cost.tokens > 1024 and one.cost.usd_per_thousand is None for one in dated)

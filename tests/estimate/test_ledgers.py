@@ -131,6 +131,13 @@ def test_below_minimum_says_both_figures() -> None:
     assert answer.money.below_minimum == 2048
     assert "2,048 or 4,096" in text(answer)
     assert "2,048" in answer.advice[0]
+    assert "% saved" not in text(answer)
+
+
+def test_a_prompt_that_only_needs_another_order_is_told_so() -> None:
+    answer = ask(prefix=2, new=1500, model="claude-opus-5", flops=None, break_at=(1400,))
+    assert answer.money.below_minimum
+    assert "token 1,400 instead of 2" in answer.advice[0]
 
 
 def test_hosted_model_has_no_shape() -> None:

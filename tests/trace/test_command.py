@@ -16,6 +16,7 @@ from promptlint.errors import InputError, NothingToCheckError, UsageError
 from promptlint.trace.analyze import analyze
 from promptlint.trace.options import Options, capacity_blocks
 from promptlint.trace.readers import open_log
+from promptlint.trace.report.plot import plot
 from tests.trace.provider import Provider, chat, manual
 
 Write = Callable[..., Path]
@@ -48,7 +49,7 @@ def test_text(log: Path) -> None:
     assert "10:01:00" not in out
     assert "50 blocks" in out
     assert "1 lines could not be read" in out
-    assert re.search(r"[\u2800-\u28ff]{5}", out)
+    assert not re.search(r"[\u2800-\u28ff]{5}", out)  # nothing is ever hit: a flat line says nothing
 
 
 def test_json(log: Path) -> None:
@@ -215,3 +216,7 @@ def test_a_damaged_config_is_named(tmp_path: Path) -> None:
     path.write_text("{}")
     with pytest.raises(InputError):
         kv_bytes_of(str(path))
+
+
+def test_a_curve_with_hits_is_drawn() -> None:
+    assert re.search(r"[\u2800-\u28ff]{5}", "".join(plot([(1.0, 0.1), (100.0, 0.5)], 40)))

@@ -31,7 +31,7 @@ def report_data(analysis: Analysis, options: Options, seconds: float) -> dict[st
         "version": promptlint.__version__,
         "findings": analysis.findings,
         "errors": [{"file": "", "message": str(e), "next_step": e.next_step} for e in analysis.errors],
-        "summary": _summary(analysis, seconds),
+        "summary": _summary(analysis, options.show_text, seconds),
         "causes": [cause(group, options.show_text) for group in analysis.groups],
         "simulation": simulation,
         "hosted": {name: total.data() for name, total in analysis.hosted.totals.items()},
@@ -48,12 +48,13 @@ _DEFINITIONS = {
 }
 
 
-def _summary(analysis: Analysis, seconds: float) -> dict[str, Any]:
+def _summary(analysis: Analysis, show_text: bool, seconds: float) -> dict[str, Any]:
     tally, columns = analysis.tally, analysis.columns
     lost = sum(group.lost for group in analysis.groups)
     prices = [group.usd for group in analysis.groups if group.usd is not None]
     return {
         "logs": analysis.formats,
+        "texts_shown": show_text,
         "requests": tally.requests or (columns.requests if columns is not None else 0),
         "first": _when(tally.first_time),
         "last": _when(tally.last_time),
@@ -92,7 +93,7 @@ def cluster_data(name: str, simulation: dict[str, Any], seconds: float) -> dict[
     from promptlint.trace.simulation import DEFINITIONS
 
     empty = Analysis(formats={name: "parquet"})
-    summary = {**_summary(empty, seconds), "requests": simulation["requests"]}
+    summary = {**_summary(empty, False, seconds), "requests": simulation["requests"]}
     return {
         "version": promptlint.__version__,
         "findings": [],

@@ -57,7 +57,8 @@ def _causes(data: dict[str, Any], style: Style) -> list[str]:
     lost = f"{summary['lost_tokens']:,} tokens"
     if summary["lost_usd"] is not None:
         lost += f", ${summary['lost_usd']:,.2f}"
-    lines = [style(f"Lost: {lost}. The worst of {len(causes)} causes:", bold=True)]
+    listed = "One cause" if len(causes) == 1 else f"The worst of {len(causes)} causes"
+    lines = [style(f"Lost: {lost}. {listed}:", bold=True)]
     for number, row in enumerate(causes[:_WORST], 1):
         money = f", ${row['usd']:,.2f}" if row["usd"] is not None else ""
         lines.append(
@@ -70,6 +71,8 @@ def _causes(data: dict[str, Any], style: Style) -> list[str]:
             lines.append(
                 f"   {style('source:', bold=True)} {found['code']} at {found['file']}:{found['line']}"
             )
+    if not summary["texts_shown"] and any("'" in row["message"] for row in causes[:_WORST]):
+        lines.append("   texts are shown as shapes, digits as 9 and letters as a; --show-text shows them")
     return [*lines, ""]
 
 
@@ -87,7 +90,8 @@ def _simulation(data: dict[str, Any], style: Style, width: int, ascii_: bool) ->
     points = [
         (float(row["capacity_blocks"]), row["token_hit_ratio"]) for row in curve if row["capacity_blocks"] > 0
     ]
-    lines += plot(points, max(20, min(72, width - 12)), ascii_=ascii_)
+    if any(ratio for _, ratio in points):  # a line along the bottom says nothing
+        lines += plot(points, max(20, min(72, width - 12)), ascii_=ascii_)
     asked = [row for row in curve if row["capacity_blocks"] in data["asked"]] or [curve[-1]]
     for row in asked:
         gib = f" ({row['capacity_gib']:.2f} GiB)" if "capacity_gib" in row else ""
