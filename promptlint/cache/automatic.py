@@ -136,7 +136,6 @@ class AutomaticCache:
         else:
             kept.used, kept.unit = at, kept.unit or unit
 
-
     def _sweep(self, now: float) -> None:
         """Drop what has not been used for long, so that a long log needs bounded memory."""
         self._sends += 1

@@ -130,7 +130,9 @@ class BreakpointCache:
                 seconds = self.profile.lifetime(ttl) or inf
                 self._entries[keys[mark.block]] = Entry(length, seconds, readable, request.at + seconds)
             outcomes.append(MarkOutcome(mark.block, length, ttl, result, mark.automatic))
-        outcomes += [MarkOutcome(m.block, lengths[m.block], m.ttl, "dropped", m.automatic) for m in marks.dropped]
+        outcomes += [
+            MarkOutcome(m.block, lengths[m.block], m.ttl, "dropped", m.automatic) for m in marks.dropped
+        ]
         return written, sorted(outcomes, key=lambda outcome: outcome.block)
 
     def _billing_order(self, mark: Mark) -> tuple[float, int]:

@@ -48,7 +48,9 @@ def can_carry(block: Block, profile: Profile) -> bool:
 
 def place_marks(request: Request, blocks: Sequence[Block], profile: Profile) -> Marks:
     """Return the marks of a request whose blocks stand in the provider's order."""
-    explicit = [Mark(at, _ttl(block.mark, request)) for at, block in enumerate(blocks) if block.mark is not None]
+    explicit = [
+        Mark(at, _ttl(block.mark, request)) for at, block in enumerate(blocks) if block.mark is not None
+    ]
     for mark in explicit:
         if not can_carry(blocks[mark.block], profile):
             kind = blocks[mark.block].kind
@@ -108,10 +110,16 @@ def _latest(request: Request, blocks: Sequence[Block], profile: Profile, explici
     if (request.mode or "implicit") == "implicit" and "automatic" in profile.mode:
         taken = {mark.block for mark in explicit}
         automatic = [Mark(at, request.ttl, True) for at in message_ends(blocks, profile) if at not in taken]
-    newest = automatic[-1:] if automatic and (not explicit or automatic[-1].block > explicit[-1].block) else []
-    kept = explicit[len(explicit) - (limit - len(newest)) :] if len(explicit) > limit - len(newest) else explicit
+    newest = (
+        automatic[-1:] if automatic and (not explicit or automatic[-1].block > explicit[-1].block) else []
+    )
+    kept = (
+        explicit[len(explicit) - (limit - len(newest)) :] if len(explicit) > limit - len(newest) else explicit
+    )
     writing = (*kept, *newest)
-    reading = sorted([*explicit, *automatic], key=lambda mark: mark.block)[-(profile.lookback or len(blocks)) :]
+    reading = sorted([*explicit, *automatic], key=lambda mark: mark.block)[
+        -(profile.lookback or len(blocks)) :
+    ]
     dropped = tuple(mark for mark in explicit if mark not in kept)
     refused = next(
         (

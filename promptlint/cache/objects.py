@@ -30,7 +30,9 @@ class ObjectCache:
         self.profile = profile
         self._objects: dict[str, CachedObject] = {}
 
-    def create(self, name: str, blocks: tuple[Block, ...], at: float, seconds: float | None = None) -> Outcome:
+    def create(
+        self, name: str, blocks: tuple[Block, ...], at: float, seconds: float | None = None
+    ) -> Outcome:
         """Create an object that lives for ``seconds`` (default: the provider's); its tokens are billed once."""
         total = sum(block.tokens for block in blocks)
         if total < (self.profile.min_tokens or 0):

@@ -35,12 +35,18 @@ def surface_of(body: Mapping[str, Any]) -> str:
 
 def _has_cache_points(body: Mapping[str, Any]) -> bool:
     contents = [message.get("content") for message in _maps(body.get("messages"))]
-    lists = [part for content in [body.get("system"), *contents] if isinstance(content, list) for part in content]
+    lists = [
+        part for content in [body.get("system"), *contents] if isinstance(content, list) for part in content
+    ]
     return any(isinstance(part, Mapping) and "cachePoint" in part for part in lists)
 
 
 def read_request(
-    body: Mapping[str, Any], count: Count, surface: str = "", at: float = 0.0, image_tokens: int = IMAGE_TOKENS
+    body: Mapping[str, Any],
+    count: Count,
+    surface: str = "",
+    at: float = 0.0,
+    image_tokens: int = IMAGE_TOKENS,
 ) -> Request:
     """Return a request body as blocks, marks and the parameters that belong to the cache key.
 
@@ -106,7 +112,9 @@ def _mark(part: Mapping[str, Any]) -> str | None:
 
 
 def _parameters(found: Iterable[tuple[str, object]]) -> dict[str, str]:
-    return {name: value if isinstance(value, str) else _json(value) for name, value in found if value is not None}
+    return {
+        name: value if isinstance(value, str) else _json(value) for name, value in found if value is not None
+    }
 
 
 def _get(body: Mapping[str, Any], *path: str) -> Any:
@@ -165,11 +173,15 @@ def _chat(body: Mapping[str, Any], make: _Blocks) -> Request:
 def _responses(body: Mapping[str, Any], make: _Blocks) -> Request:
     """OpenAI Responses: instructions, then input items."""
     blocks = make.tools(body.get("tools"))
-    if (schema := _get(body, "text", "format")) is not None and _get(body, "text", "format", "type") != "text":
+    if (schema := _get(body, "text", "format")) is not None and _get(
+        body, "text", "format", "type"
+    ) != "text":
         blocks.append(make.text(_json(schema), "response_schema", kind="schema"))
     blocks += make.content(body.get("instructions"), "system", role="system")
     items = body.get("input")
-    for at, item in enumerate([{"role": "user", "content": items}] if isinstance(items, str) else _maps(items)):
+    for at, item in enumerate(
+        [{"role": "user", "content": items}] if isinstance(items, str) else _maps(items)
+    ):
         role = str(item.get("role", ""))
         if "content" in item:
             blocks += make.content(item["content"], "messages", at, role)
@@ -177,7 +189,9 @@ def _responses(body: Mapping[str, Any], make: _Blocks) -> Request:
             blocks.append(make.part(item, "messages", at, role or "assistant"))
     return Request(
         tuple(blocks),
-        parameters=_openai_parameters(body, _get(body, "reasoning", "effort"), _get(body, "text", "verbosity")),
+        parameters=_openai_parameters(
+            body, _get(body, "reasoning", "effort"), _get(body, "text", "verbosity")
+        ),
         mode=str(_get(body, "prompt_cache_options", "mode") or ""),
         ttl=str(_get(body, "prompt_cache_options", "ttl") or body.get("prompt_cache_retention") or ""),
     )

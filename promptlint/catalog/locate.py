@@ -43,6 +43,7 @@ def own_files(extra: tuple[Path, ...]) -> list[Path]:
             found.append(path)
         else:
             raise CatalogError(
-                f"{path.as_posix()}: no such catalogue file or folder", "correct `catalogs` in the configuration"
+                f"{path.as_posix()}: no such catalogue file or folder",
+                "correct `catalogs` in the configuration",
             )
     return found

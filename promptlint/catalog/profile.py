@@ -132,7 +132,9 @@ class Profile:
     def needs_marks(self) -> bool:
         """Tell whether nothing is cached unless the request says where."""
         # "automatic_marker" is a mark too, only placed by the provider.
-        return bool(self.mode) and not {"automatic", "automatic_with_key", "upstream", "router"} & set(self.mode)
+        return bool(self.mode) and not {"automatic", "automatic_with_key", "upstream", "router"} & set(
+            self.mode
+        )
 
     @property
     def recomputes_last_token(self) -> bool:

@@ -205,7 +205,9 @@ class ProfileCatalog:
         """Return the index's word for a provider; the prefix of the model name wins over a gateway's."""
         said = provider.lower()
         if said in ("", "litellm", "openrouter"):
-            prefixes = [part for part in model.lower().split("/")[:-1] if part not in ("litellm", "openrouter")]
+            prefixes = [
+                part for part in model.lower().split("/")[:-1] if part not in ("litellm", "openrouter")
+            ]
             said = prefixes[0] if prefixes else said
         for word, aliases in self._index["aliases"].items():
             if said in aliases:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
@@ -25,9 +26,37 @@ def shares(targets: Sequence[Target], jobs: int, worth: int) -> list[Sequence[Ta
 
     ``jobs`` is 0 for a choice by size and cores; ``worth`` is how many targets pay for one more process.
     """
-    most = jobs or min(_cores(), len(targets) // worth)
-    count = max(1, min(most, len(targets) // 2))
+    count = _processes(targets, jobs, worth)
     return [targets[start::count] for start in range(count)]
+
+
+def neighbours(targets: Sequence[Target], jobs: int, worth: int) -> list[Sequence[Target]]:
+    """Deal targets out like `shares`, those that stand together to one process, by their sizes.
+
+    Files of one folder import each other: apart, each process would read most of the program again.
+    """
+    count = _processes(targets, jobs, worth)
+    if count == 1:
+        return [targets]
+    sizes = [_size(target) for target in targets]
+    whole, done = sum(sizes), 0
+    out: list[list[Target]] = [[] for _ in range(count)]
+    for target, size in zip(targets, sizes, strict=True):
+        out[min(count - 1, (done + size // 2) * count // max(1, whole))].append(target)
+        done += size
+    return [part for part in out if part]
+
+
+def _size(target: Target) -> int:
+    try:
+        return target.file.stat().st_size + 1
+    except OSError:
+        return 1
+
+
+def _processes(targets: Sequence[Target], jobs: int, worth: int) -> int:
+    most = jobs or min(_cores(), len(targets) // worth)
+    return max(1, min(most, len(targets) // 2))
 
 
 def _cores() -> int:
@@ -80,6 +109,7 @@ def spread(
 
 def _serve(connection: Connection, work: Work, part: Sequence[Target], common: tuple[Any, ...]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process hears it too, and ends this one
+    gc.disable()  # as in the first process
     try:
         for item in work(part, *common):
             connection.send(item)

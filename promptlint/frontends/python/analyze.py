@@ -17,7 +17,8 @@ from promptlint.frontends.python.functions import enter
 from promptlint.frontends.python.history import settle
 from promptlint.frontends.python.intervals import with_intervals
 from promptlint.frontends.python.machine import Machine
-from promptlint.frontends.python.modules import TRIGGER, Module, Project
+from promptlint.frontends.python.modules import Module, Project, triggers
+from promptlint.frontends.python.nodes import attributes
 from promptlint.frontends.python.record import Recorder, holds_prompts
 from promptlint.frontends.python.slicing import tells_of_prompts
 from promptlint.frontends.python.statements import execute
@@ -60,7 +61,7 @@ def analyze(
         if path in skip:
             continue
         source = context.load(path)
-        if source is None or not (only or "prompt" in path.lower() or TRIGGER.search(source.text)):
+        if source is None or not (only or "prompt" in path.lower() or triggers(source.text)):
             continue
         module = project.load(path)
         if module is None:
@@ -120,7 +121,7 @@ def _enter_class(m: Machine, module: Module, cls: ClassV, only: str) -> None:
     for base in list(cls.mro())[1:]:
         for name, value in base.namespace.items():
             # An inherited method builds another prompt when what it calls was overridden here.
-            if isinstance(value, FuncV) and name not in own and not name.startswith("__"):
-                names = {n.attr for n in ast.walk(value.node) if isinstance(n, ast.Attribute)}
-                if names & own:
-                    _enter_function(m, module, value, cls, only)
+            if not isinstance(value, FuncV) or name in own or name.startswith("__"):
+                continue
+            if not attributes(value.node).isdisjoint(own):
+                _enter_function(m, module, value, cls, only)

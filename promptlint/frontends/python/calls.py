@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from promptlint.frontends.python import access, functions, library, methods, objects, text
 from promptlint.frontends.python.machine import Frame, Machine, passed
+from promptlint.frontends.python.nodes import walk
 from promptlint.frontends.python.pieces import Hole, Part, worst
 from promptlint.frontends.python.slicing import tells_of_prompts
 from promptlint.frontends.python.values import (
@@ -171,7 +172,7 @@ def _lifetime(m: Machine, node: ast.Call, frame: Frame) -> Scope | None:
         return Scope.PROCESS
     if m.loops or frame.func is None or isinstance(frame.func.node, ast.Lambda):
         return None
-    loops = (n for n in ast.walk(frame.func.node) if isinstance(n, ast.While | ast.For | ast.AsyncFor))
+    loops = (n for n in walk(frame.func.node) if isinstance(n, ast.While | ast.For | ast.AsyncFor))
     return Scope.SESSION if any(loop.lineno > node.lineno for loop in loops) else None
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from promptlint.frontends.python import access
 from promptlint.frontends.python.conditions import guard_of, name_in, truth
 from promptlint.frontends.python.machine import Frame, Machine
+from promptlint.frontends.python.nodes import walk
 from promptlint.frontends.python.pieces import worst
 from promptlint.frontends.python.values import DictV, Item, ListV, Value
 from promptlint.layout import Cause, Guard
@@ -52,7 +53,7 @@ def _over(
         return None
     generator = generators[index]
     iterable = m.evaluate(generator.iter, frame)
-    targets = {n.id for n in ast.walk(generator.target) if isinstance(n, ast.Name)}
+    targets = {n.id for n in walk(generator.target) if isinstance(n, ast.Name)}
     saved = {name: frame.names.get(name) for name in targets}
     order = access.order_of(iterable)
     known = access.unrolled(m, iterable)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from promptlint.frontends.python.machine import Frame, Machine
+from promptlint.frontends.python.nodes import walk
 from promptlint.frontends.python.pieces import Lit
 from promptlint.frontends.python.values import Const, FuncV, Obj, Str, Value
 from promptlint.layout import Guard, Scope
@@ -55,7 +56,7 @@ def name_in(node: ast.expr) -> str:
 
 
 def _name_in(node: ast.expr) -> str:
-    for child in ast.walk(node):
+    for child in walk(node):
         if isinstance(child, ast.Attribute | ast.Name):
             dotted = dotted_name(child)
             if dotted and dotted not in _PLAIN_CALLS:

@@ -6,6 +6,7 @@ import ast
 
 from promptlint.frontends.python import functions
 from promptlint.frontends.python.machine import Frame, Machine
+from promptlint.frontends.python.nodes import walk
 from promptlint.frontends.python.values import FuncV, Value
 
 _TEXT_METHODS = frozenset(("format", "join", "replace", "strip", "removeprefix"))
@@ -37,7 +38,7 @@ def _adds_text(func: FuncV) -> bool:
     if isinstance(func.node, ast.Lambda):
         return _is_text(func.node.body)
     return any(
-        _is_text(node.value) for node in ast.walk(func.node) if isinstance(node, ast.Return) and node.value
+        _is_text(node.value) for node in walk(func.node) if isinstance(node, ast.Return) and node.value
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from promptlint.frontends.python import access, objects
 from promptlint.frontends.python.machine import MAX_DEPTH, MAX_STEPS, Frame, Kept, Machine, join, passed
+from promptlint.frontends.python.nodes import children, walk
 from promptlint.frontends.python.pieces import worst
 from promptlint.frontends.python.slicing import skipped, tells_of_prompts
 from promptlint.frontends.python.values import (
@@ -98,7 +99,7 @@ def annotated(m: Machine, node: ast.expr, func: FuncV) -> ClassV | None:
             node = ast.parse(node.value, mode="eval").body
         except (SyntaxError, ValueError):
             return None
-        for child in ast.walk(node):
+        for child in walk(node):
             if isinstance(child, ast.expr):
                 child.lineno, child.end_lineno, child.col_offset, child.end_col_offset = 1, 1, 0, 0
     if isinstance(node, ast.BinOp):
@@ -177,7 +178,7 @@ def _generates(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
         if isinstance(child, (ast.Yield, ast.YieldFrom)):
             return True
         if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
-            stack.extend(ast.iter_child_nodes(child))
+            stack.extend(children(child))
     return False
 
 
@@ -321,28 +322,34 @@ def worth(func: FuncV) -> bool:
 
 
 def _shape(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Shape:
-    count, texts, gives, changes = 0, False, False, node.name in ("__init__", "__post_init__")
+    count, texts, gives, changes, yields = 0, False, False, node.name in ("__init__", "__post_init__"), False
     stack: list[ast.AST] = list(node.body)
     while stack:
         child = stack.pop()
         if isinstance(child, ast.stmt):
             count += 1
-        if isinstance(child, ast.Raise) or (
-            isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
-        ):
-            continue  # an error's text, a docstring
-        if isinstance(child, ast.Return | ast.Yield | ast.YieldFrom):
-            gives = gives or child.value is not None
-        elif isinstance(child, ast.JoinedStr):
-            texts = True
+            if isinstance(child, ast.Raise) or (
+                isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
+            ):
+                continue  # an error's text, a docstring
+            gives = gives or (isinstance(child, ast.Return) and child.value is not None)
+        elif isinstance(child, ast.Name):
+            continue
         elif isinstance(child, ast.Constant):
             texts = texts or (isinstance(child.value, str) and len(child.value) > 16)
+            continue
         elif isinstance(child, ast.Attribute | ast.Subscript):
             changes = changes or isinstance(child.ctx, ast.Store)
-        elif isinstance(child, ast.Call) and isinstance(child.func, ast.Attribute):
-            changes = changes or child.func.attr in _GROWING
-        stack.extend(ast.iter_child_nodes(child))
-    return Shape(_generates(node), (gives or changes) and (texts or count <= SMALL), changes)
+        elif isinstance(child, ast.Call):
+            changes = changes or (isinstance(child.func, ast.Attribute) and child.func.attr in _GROWING)
+        elif isinstance(child, ast.JoinedStr):
+            texts = True
+        elif isinstance(child, ast.Yield | ast.YieldFrom):
+            yields = True
+            gives = gives or child.value is not None
+        stack.extend(children(child))
+    worth = (gives or changes) and (texts or count <= SMALL)
+    return Shape(yields and _generates(node), worth, changes)
 
 
 def bind(

@@ -9,6 +9,7 @@ from promptlint.frontends.python import access
 from promptlint.frontends.python.conditions import guard_of, name_in
 from promptlint.frontends.python.history import is_history
 from promptlint.frontends.python.machine import Frame, Machine, join, repeat_parts
+from promptlint.frontends.python.nodes import children, walk
 from promptlint.frontends.python.values import Const, Item, ListV, Str, Unknown, Value
 from promptlint.layout import Cause, Guard, Scope
 
@@ -71,7 +72,7 @@ def _edits(node: ast.For | ast.AsyncFor) -> bool:
         and isinstance(n.value, ast.Name)
         and n.value.id == name
         for s in node.body
-        for n in ast.walk(s)
+        for n in walk(s)
     )
 
 
@@ -178,4 +179,4 @@ def _statements(body: Iterable[ast.stmt]) -> Iterable[ast.AST]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.expr):
             continue
         yield node
-        todo.extend(ast.iter_child_nodes(node))
+        todo.extend(children(node))

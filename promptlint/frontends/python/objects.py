@@ -7,6 +7,7 @@ import ast
 from promptlint.frontends.python import access, files
 from promptlint.frontends.python.machine import MAX_STEPS, Frame, Machine, passed
 from promptlint.frontends.python.modules import Module
+from promptlint.frontends.python.nodes import walk
 from promptlint.frontends.python.values import (
     NONE,
     Bound,
@@ -281,7 +282,7 @@ def writes(m: Machine, cls: ClassV) -> dict[str, list[tuple[FuncV, ast.AST]]]:
             if not isinstance(func, FuncV) or isinstance(func.node, ast.Lambda) or not func.node.args.args:
                 continue
             me = func.node.args.args[0].arg
-            for child in ast.walk(func.node):
+            for child in walk(func.node):
                 targets: list[ast.expr] = []
                 if isinstance(child, ast.Assign):
                     targets = child.targets

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from promptlint.frontends.python import access, engines
 from promptlint.frontends.python.cachekeys import cache_keys, injection_points
 from promptlint.frontends.python.emit import Emitter
+from promptlint.frontends.python.nodes import walk
 from promptlint.frontends.python.pieces import Alt
 from promptlint.frontends.python.values import (
     Choice,
@@ -217,7 +218,7 @@ def _tools_change(m: Machine, value: Value, at: ast.AST, call: ast.Call, frame: 
         return []
     called = {
         n.func.attr
-        for n in ast.walk(frame.func.node)
+        for n in walk(frame.func.node)
         if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)
     }
     for cls in owner.cls.mro():
@@ -239,10 +240,10 @@ def _tools_change(m: Machine, value: Value, at: ast.AST, call: ast.Call, frame: 
 
 def _grows_beside(function: ast.AST, name: str, call: ast.Call) -> ast.AST | None:
     """Return where a list is changed in a loop that also sends it."""
-    for loop in ast.walk(function):
+    for loop in walk(function):
         if not isinstance(loop, ast.For | ast.AsyncFor | ast.While):
             continue
-        inside = list(ast.walk(loop))
+        inside = walk(loop)
         if not any(n is call for n in inside):
             continue
         for child in inside:
@@ -259,7 +260,7 @@ def _grows_beside(function: ast.AST, name: str, call: ast.Call) -> ast.AST | Non
 
 def _change(method: FuncV, attr: str) -> ast.AST | None:
     """Return where a method changes ``self.<attr>``."""
-    for child in ast.walk(method.node):
+    for child in walk(method.node):
         if (
             isinstance(child, ast.Call)
             and isinstance(child.func, ast.Attribute)

@@ -16,6 +16,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from promptlint.frontends.python import nodes
 
 _TELLING = re.compile(
     r"prompt|message|system|instruction|history|template|persona|\bllm|chat|complet|generat|descript|\brole\b|content|conversation"
@@ -62,53 +66,80 @@ def tells_of_prompts(node: Function) -> bool:
     known: bool | None = getattr(node, "_tells", None)
     if known is None:
         names = [node.name, *(ast.unparse(d) for d in node.decorator_list)]
-        known = any(map(_STRICT.search, names)) or any(_tells(s) for s in _statements(node.body))
+        known = any(map(_strict, names)) or any(digest(s).strict for s in nodes.statements(node.body))
         node._tells = known  # type: ignore[union-attr]
     return known
 
 
-def _tells(statement: ast.stmt) -> bool:
-    return not _is_quiet(statement) and any(_STRICT.search(w) for w in _words(statement))
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """What stands in one statement, those inside it left out: found in one walk, used several times."""
+
+    strict: bool  # names prompts, messages or a call to a model, and does not only log
+    telling: bool  # the same by a wider choice of words
+    gives: bool  # changes an object, or hands something out otherwise than by its result
+    used: frozenset[str]
+    defined: frozenset[str]
 
 
-def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield statements in order, those inside compound ones too, nested functions left out."""
-    for statement in body:
-        yield statement
-        for field in ("body", "orelse", "finalbody"):
-            inner = getattr(statement, field, None)
-            if isinstance(inner, list) and not isinstance(
-                statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-            ):
-                yield from _statements(inner)
-        for handler in getattr(statement, "handlers", ()):
-            yield from _statements(handler.body)
-        for case in getattr(statement, "cases", ()):
-            yield from _statements(case.body)
+def digest(statement: ast.stmt) -> Digest:
+    """Return what stands in a statement, remembered on its node."""
+    known: Digest | None = getattr(statement, "_digest", None)
+    if known is None:
+        known = statement._digest = _digest(statement)  # type: ignore[attr-defined]
+    return known
 
 
-def _own(statement: ast.stmt) -> Iterator[ast.AST]:
-    """Yield the nodes of a statement without the statements inside it."""
-    todo: list[ast.AST] = [statement]
-    while todo:
-        node = todo.pop()
-        yield node
-        for child in ast.iter_child_nodes(node):
-            if not isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
-                todo.append(child)
+def _digest(statement: ast.stmt) -> Digest:
+    used: set[str] = set()
+    defined: set[str] = set()
+    words: set[str] = set()
+    gives = False
+    for node in nodes.own(statement):
+        kind = node.__class__
+        if kind is ast.Name:
+            (defined if isinstance(node.ctx, ast.Store) else used).add(node.id)  # type: ignore[attr-defined]
+        elif kind is ast.Attribute:
+            words.add(node.attr)  # type: ignore[attr-defined]
+            gives = gives or isinstance(node.ctx, _CHANGED)  # type: ignore[attr-defined]
+        elif kind is ast.Constant:
+            if isinstance(node.value, str) and len(node.value) < 20:  # type: ignore[attr-defined]
+                words.add(node.value)  # type: ignore[attr-defined]
+        elif kind is ast.keyword:
+            words.add(node.arg or "")  # type: ignore[attr-defined]
+        elif kind is ast.Subscript:
+            gives = gives or isinstance(node.ctx, _CHANGED)  # type: ignore[attr-defined]
+        elif kind is ast.Call:
+            func = node.func  # type: ignore[attr-defined]
+            gives = gives or (isinstance(func, ast.Attribute) and func.attr in _CHANGES)
+        elif kind in _GIVING:
+            gives = True
+    if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+        used.add(statement.target.id)
+    loud = not _is_quiet(statement)
+    words |= used
+    words |= defined
+    return Digest(
+        loud and any(map(_strict, words)),
+        loud and any(map(_telling, words)),
+        gives,
+        frozenset(used),
+        frozenset(defined.union(_given_away(statement))),
+    )
 
 
-def _words(statement: ast.stmt) -> Iterator[str]:
-    """Yield the names in a statement, and its short texts."""
-    for node in _own(statement):
-        if isinstance(node, ast.Name):
-            yield node.id
-        elif isinstance(node, ast.Attribute):
-            yield node.attr
-        elif isinstance(node, ast.keyword):
-            yield node.arg or ""
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 20:
-            yield node.value
+_CHANGED = (ast.Store, ast.Del)
+_GIVING = frozenset((ast.Yield, ast.YieldFrom, ast.NamedExpr, ast.Lambda))
+
+
+@cache
+def _strict(word: str) -> bool:
+    return _STRICT.search(word) is not None
+
+
+@cache
+def _telling(word: str) -> bool:
+    return _TELLING.search(word) is not None
 
 
 def _given_away(statement: ast.stmt) -> Iterator[str]:
@@ -140,58 +171,45 @@ def _is_quiet(statement: ast.stmt) -> bool:
 
 
 def _skipped(node: Function) -> frozenset[int]:
-    statements = list(_statements(node.body))
-    used: dict[int, set[str]] = {}
-    defined: dict[int, set[str]] = {}
+    statements = nodes.statements(node.body)
     live: set[int] = set()
+    needed: set[str] = set()
     for statement in statements:
-        names: set[str] = set()
-        targets: set[str] = set()
-        gives = False
-        for child in _own(statement):
-            if isinstance(child, ast.Name):
-                (targets if isinstance(child.ctx, ast.Store) else names).add(child.id)
-            elif (
-                (
-                    isinstance(child, ast.Attribute | ast.Subscript)
-                    and isinstance(child.ctx, ast.Store | ast.Del)
-                )
-                or (
-                    isinstance(child, ast.Call)
-                    and isinstance(child.func, ast.Attribute)
-                    and child.func.attr in _CHANGES
-                )
-                or isinstance(child, ast.Yield | ast.YieldFrom | ast.NamedExpr | ast.Lambda)
-            ):
-                gives = True
-        if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
-            names.add(statement.target.id)
-        targets.update(_given_away(statement))
-        used[id(statement)], defined[id(statement)] = names, targets
-        if isinstance(
-            statement,
-            ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom | ast.Global,
-        ):
+        found = digest(statement)
+        if isinstance(statement, _ALWAYS):
             live.add(id(statement))
-            names.update(n.id for n in ast.walk(statement) if isinstance(n, ast.Name))
+            needed |= found.used
+            needed.update(n.id for n in nodes.walk(statement) if isinstance(n, ast.Name))
         elif isinstance(statement, ast.Return | ast.Raise | ast.Continue | ast.Break) or (
-            not _is_quiet(statement) and (gives or any(_TELLING.search(w) for w in _words(statement)))
+            (found.gives or found.telling) and not _is_quiet(statement)
         ):
             live.add(id(statement))
-    needed = {name for s in statements if id(s) in live for name in used[id(s)]}
+            needed |= found.used
     grown = True
     while grown:
         grown = False
         for statement in statements:
-            key = id(statement)
-            if key not in live and defined[key] & needed:
-                live.add(key)
-                needed |= used[key]
+            found = digest(statement)
+            if id(statement) not in live and not found.defined.isdisjoint(needed):
+                live.add(id(statement))
+                needed |= found.used
                 grown = True
     # A compound statement runs when anything in it does.
-    out: set[int] = set()
-    for statement in reversed(statements):
-        inner = list(_statements([statement]))[1:]
-        if id(statement) not in live and not any(id(s) in live for s in inner):
-            out.add(id(statement))
-    return frozenset(out)
+    return frozenset(_idle(node.body, live))
+
+
+_ALWAYS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Global)
+
+
+def _idle(body: list[ast.stmt], live: set[int]) -> list[int]:
+    """Return the ids of statements that need not run, nor any inside them."""
+    out: list[int] = []
+    for statement in body:
+        if isinstance(statement, nodes.COMPOUND):
+            inner = nodes.statements([statement])[1:]
+            out += _idle(nodes.inside(statement), live)
+            if id(statement) not in live and not any(id(s) in live for s in inner):
+                out.append(id(statement))
+        elif id(statement) not in live:
+            out.append(id(statement))
+    return out

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from promptlint.frontends.python import access, decorators, known, loops, objects, text
 from promptlint.frontends.python.conditions import guard_of, truth
 from promptlint.frontends.python.machine import Frame, Machine, join, passed, unknown_like
+from promptlint.frontends.python.nodes import walk
 from promptlint.frontends.python.values import (
     NONE,
     ClassV,
@@ -295,7 +296,7 @@ def _match(m: Machine, node: ast.Match, frame: Frame) -> bool:
     guard = guard_of(m, node.subject, subject, frame, kind="match")
     for index, case in enumerate(node.cases):
         frame.names = dict(before)
-        for child in ast.walk(case.pattern):
+        for child in walk(case.pattern):
             captured = (
                 getattr(child, "name", None) if isinstance(child, (ast.MatchAs, ast.MatchStar)) else None
             )
