@@ -53,7 +53,7 @@ class Baseline:
             return cls(counts, {row["fingerprint"]: row["finding"] for row in rows})
         except OSError as error:
             raise InputError(f"{path}: {error.strerror or error}", "make it with --update-baseline") from None
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise InputError(f"{path}: not a promptlint baseline", again) from None
 
     def dump(self) -> str:

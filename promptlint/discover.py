@@ -93,7 +93,7 @@ class Walker:
                 if not self._skips(entry.path, True, rules):
                     inside = test or self._tests.matches(name + "/")
                     yield from self._walk(entry.path, name + "/", rules, inside)
-            elif entry.is_file() and not self._skips(entry.path, False, rules):
+            elif _is_file(entry) and not self._skips(entry.path, False, rules):
                 yield entry.path, name, test or self._tests.matches(name)
 
     def _skips(self, path: str, folder: bool, rules: _Ignores) -> bool:
@@ -133,6 +133,13 @@ def _lines(path: Path) -> list[str]:
         return path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return []
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:  # a link that leads to itself
+        return False
 
 
 def _relative(path: str, base: str) -> str | None:
@@ -189,7 +196,7 @@ def project_listing(folder: Path, config: Config, cwd: Path) -> tuple[str, ...]:
 def _expand(paths: Sequence[str], cwd: Path) -> Iterator[Path]:
     for given in paths:
         path = Path(os.path.normpath(cwd / given))
-        if path.exists():
+        if os.path.exists(path):  # noqa: PTH110  `Path.exists` fails on names that no file can have
             yield path
             continue
         is_glob = any(c in given for c in "*?[")
@@ -197,6 +204,6 @@ def _expand(paths: Sequence[str], cwd: Path) -> Iterator[Path]:
         if not matches:
             what = "matches no file" if is_glob else "does not exist"
             raise UsageError(
-                f"{given}: {what}", "check the spelling; quote globs that the shell should not expand"
+                f"{given[:300]}: {what}", "check the spelling; quote globs that the shell should not expand"
             )
         yield from matches

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import re
+import stat
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,6 +16,7 @@ from promptlint.errors import InputError
 
 MAX_BYTES = 4 * 1024 * 1024
 _CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -120,7 +123,7 @@ def decode(data: bytes, path: str) -> SourceFile:
         raise InputError(
             f"{path}: unknown encoding {encoding!r}", "correct the coding comment in its first lines"
         ) from None
-    except UnicodeDecodeError:
+    except (UnicodeError, ValueError, OverflowError):  # some codecs raise wider errors than they should
         if bom or encoding.lower().replace("_", "-") not in ("utf-8", "utf8"):
             raise InputError(
                 f"{path}: not valid {encoding}", "save it as UTF-8 or correct its declaration"
@@ -129,6 +132,8 @@ def decode(data: bytes, path: str) -> SourceFile:
             encoding, text = "cp1252", data.decode("cp1252")
         except UnicodeDecodeError:
             encoding, text = "latin-1", data.decode("latin-1")
+    if not encoding.startswith("utf-8") and _SURROGATE.search(text):  # UTF-7 and escapes can make them
+        raise InputError(f"{path}: half a character in its {encoding}", "save it as UTF-8")
     newline = "\n"
     if "\r" in text:
         newline = "\r\n" if "\r\n" in text else "\r"
@@ -140,17 +145,36 @@ def read(path: Path, shown: str | None = None, limit: int = MAX_BYTES) -> Source
     """Read and decode one file; ``shown`` is its name in reports.
 
     Raises:
-        InputError: the file cannot be opened, is binary, or is larger than ``limit`` bytes.
+        InputError: the file cannot be opened, is no regular file, is binary, or is larger than ``limit``
+            bytes.
     """
     name = shown or path.as_posix()
     try:
-        size = path.stat().st_size
-        if size > limit:
-            raise InputError(
-                f"{name}: {size / 1e6:.1f} MB is over the limit of {limit / 1e6:.0f} MB",
-                "raise max-file-size in the configuration, or exclude the file",
-            )
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{name}: {error.strerror or error}", "check the path and rights") from None
+        data = read_bytes(path, limit)
+        size = len(data) if len(data) <= limit else max(path.stat().st_size, len(data))
+    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"{name}: {why}", "check the path and rights") from None
+    if size > limit:
+        raise InputError(
+            f"{name}: {size / 1e6:.1f} MB is over the limit of {limit / 1e6:.0f} MB",
+            "raise max-file-size in the configuration, or exclude the file",
+        )
     return decode(data, name)
+
+
+def read_bytes(path: Path, limit: int) -> bytes:
+    """Return at most ``limit + 1`` bytes of a regular file, so that more than the limit shows.
+
+    A pipe or device could block for ever or never end: neither is opened.
+
+    Raises:
+        OSError: the file cannot be read, or is no regular file.
+    """
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
+        raise OSError(errno.EINVAL, "a pipe, socket or device, not a regular file")
+    if status.st_size > limit:
+        return bytes(limit + 1)
+    with path.open("rb") as file:
+        return file.read(limit + 1)

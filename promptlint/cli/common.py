@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,6 +15,7 @@ import click
 
 from promptlint.config import Config, find, load
 from promptlint.errors import InputError, UsageError
+from promptlint.files import write_text
 from promptlint.report import Report
 
 if TYPE_CHECKING:
@@ -81,9 +82,7 @@ def _project_root(start: Path) -> Path:
 def start_of(paths: tuple[str, ...]) -> Path:
     """Return the folder from which the configuration is looked for: that of the first path."""
     first = Path.cwd() / paths[0] if paths and paths[0] != "-" else Path.cwd()
-    if first.is_dir():
-        return first
-    return next((p for p in first.parents if p.is_dir()), Path.cwd())
+    return next((p for p in (first, *first.parents) if os.path.isdir(p)), Path.cwd())  # noqa: PTH112  any name
 
 
 def wants_color(choice: str, stream: Any) -> bool:
@@ -99,15 +98,9 @@ def write_whole(path: Path, text: str) -> None:
     Raises:
         InputError: it cannot be written.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        temporary.write_text(text, encoding="utf-8")
-        if path.exists():
-            temporary.chmod(path.stat().st_mode & 0o7777)
-        temporary.replace(path)
+        write_text(path, text)
     except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
         raise InputError(
             f"{path}: cannot be written: {error.strerror or error}", "check folder and rights"
         ) from None

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import difflib
-import os
-from contextlib import suppress
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
 
 from promptlint.cli.common import CODES, config_options, progress, read_config, show_errors, start_of
 from promptlint.errors import InputError
+from promptlint.files import replacing
 from promptlint.source import SourceFile
 
 
@@ -84,20 +84,11 @@ def _encoded(source: SourceFile, text: str) -> bytes:
 
 def _write(contents: dict[Path, bytes]) -> None:
     """Replace files: each whole or not at all, and none before all are written beside their places."""
-    waiting: list[tuple[Path, Path]] = []
     try:
-        for path, data in contents.items():
-            target = path.resolve()  # a link stays a link
-            temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-            waiting.append((temporary, target))
-            temporary.write_bytes(data)
-            temporary.chmod(target.stat().st_mode & 0o7777)
-        for temporary, target in waiting:
-            temporary.replace(target)
+        with ExitStack() as written:
+            for path, data in contents.items():
+                written.enter_context(replacing(path)).write_bytes(data)
     except OSError as error:
-        for temporary, _ in waiting:
-            with suppress(OSError):
-                temporary.unlink()
         raise InputError(
             f"{error.filename}: cannot be written: {error.strerror}", "check rights and space"
         ) from None

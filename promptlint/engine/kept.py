@@ -32,7 +32,7 @@ class Kept:
         """Return the result kept for a file if nothing that it was derived from has changed."""
         try:
             return self._find(path, self._store.get(slot))
-        except (KeyError, IndexError, TypeError, ValueError):
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError):
             return None  # not ours, or written by a version that kept other fields
 
     def _find(self, path: str, plain: Any) -> Result | None:

@@ -42,7 +42,7 @@ def run_key(config: Config, cwd: Path) -> str:
     if not (package / "_rules").is_dir():  # a checkout: code and rules change without a new version
         parts += _stats(package)
         parts += _stats(package.parent / "rules")
-    return blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
+    return blake2b("\0".join(parts).encode(errors="surrogatepass"), digest_size=16).hexdigest()
 
 
 def _stats(path: Path) -> Iterator[str]:

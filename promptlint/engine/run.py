@@ -157,10 +157,12 @@ class _Run:
         """Return name and default of every rule; kept, so that a warm run imports no check."""
         self._store.load()
         kept = self._store.get(" rules")
-        if kept is None:
-            kept = {code: [name, default] for code, (name, default) in self._judge.rules.items()}
-            self._store.put(" rules", kept)
-        return {code: (name, default) for code, (name, default) in kept.items()}
+        try:
+            return {str(code): (str(name), bool(default)) for code, (name, default) in kept.items()}
+        except (AttributeError, TypeError, ValueError):  # nothing kept, or nothing of ours
+            rules = self._judge.rules
+        self._store.put(" rules", {code: [name, default] for code, (name, default) in rules.items()})
+        return rules
 
     def _results(self) -> list[Result]:
         """Return the result of each target, from the cache where it still holds."""

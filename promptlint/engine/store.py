@@ -10,8 +10,10 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterable
-from hashlib import blake2b
+from contextlib import suppress
+from hashlib import blake2b, file_digest
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 _FORMAT = 1
@@ -21,6 +23,23 @@ _MARK = "Signature: 8a477f597d28d172789f06886806bc55\n# Made by promptlint; safe
 
 ABSENT = ""
 """The digest of a file that is not there."""
+
+
+def _hash() -> blake2b:
+    return blake2b(digest_size=16)
+
+
+def _name(path: str) -> str | bytes:
+    """Return a path as SQLite takes it: one that is no UTF-8 as bytes."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return path.encode(errors="surrogatepass")
+    return path
+
+
+def _text(name: str | bytes) -> str:
+    return name if isinstance(name, str) else name.decode(errors="surrogatepass")
 
 
 def _version(base: sqlite3.Connection) -> int:
@@ -56,7 +75,12 @@ class Store:
             folder.mkdir(parents=True, exist_ok=True)
             (folder / "CACHEDIR.TAG").write_text(_MARK, encoding="utf-8")
             (folder / ".gitignore").write_text("*\n", encoding="utf-8")
+        if self._path.is_symlink():
+            raise OSError("it is a symbolic link")  # a repository can hold one that leads anywhere
         base = sqlite3.connect(self._path, timeout=5.0)
+        if base.execute("SELECT 1 FROM sqlite_master WHERE type IN ('view', 'trigger')").fetchone():
+            base.close()
+            raise sqlite3.DatabaseError("not made by promptlint")
         if _version(base) != _FORMAT:
             base.execute("BEGIN IMMEDIATE")
             with base:
@@ -78,22 +102,27 @@ class Store:
         try:
             base = self._connect()
             try:
-                self._stats = {row[0]: row[1:] for row in base.execute("SELECT * FROM files")}
-                query, wanted = "SELECT path, result FROM results WHERE key = ?", [self._key]
-                few = list(paths) if paths is not None else []
+                rows = base.execute("SELECT path, mtime, size, digest FROM files")
+                self._stats = {_text(row[0]): row[1:] for row in rows if isinstance(row[0], str | bytes)}
+                query = "SELECT path, result FROM results WHERE key = ?"
+                few = [_name(path) for path in paths or ()]
                 if few:
                     query += f" AND path IN ({','.join('?' * len(few))})"
-                self._results = dict(base.execute(query, wanted + few))
+                rows = base.execute(query, (self._key, *few))
+                self._results = {
+                    _text(path): result for path, result in rows if isinstance(path, str | bytes)
+                }
             finally:
                 base.close()
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
             self._give_up(error)
 
     def _give_up(self, error: Exception) -> None:
         self.trouble = f"{self._path}: cache not used: {error}"
         if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
             assert self._path is not None
-            self._path.unlink(missing_ok=True)  # damaged: the next run starts a new one
+            with suppress(OSError):
+                self._path.unlink(missing_ok=True)  # damaged: the next run starts a new one
         self._path = None
         self._stats, self._results = {}, {}
 
@@ -110,8 +139,11 @@ class Store:
             kept = self._stats.get(path)
             if kept and kept[:2] == (stat.st_mtime_ns, stat.st_size):
                 return kept[2]
-            digest = blake2b(file.read_bytes(), digest_size=16).hexdigest()
-        except OSError:
+            if not S_ISREG(stat.st_mode):
+                return ABSENT
+            with file.open("rb") as stream:
+                digest = file_digest(stream, _hash).hexdigest()
+        except (OSError, ValueError):  # ValueError: a name that no file can have
             return ABSENT
         if time.time_ns() - stat.st_mtime_ns > _RACY_NS:
             self._fresh[path] = (stat.st_mtime_ns, stat.st_size, digest)
@@ -119,12 +151,14 @@ class Store:
 
     def get(self, path: str) -> Any | None:
         """Return the JSON values kept for a path, good or not, or None."""
-        text = self._results.get(path)
-        return None if text is None else json.loads(text)
+        try:
+            return json.loads(self._results[path])
+        except (KeyError, ValueError, TypeError, RecursionError):
+            return None
 
     def put(self, path: str, result: Any) -> None:
         """Keep JSON values for a path."""
-        self._new[path] = json.dumps(result, separators=(",", ":"), ensure_ascii=False)
+        self._new[path] = json.dumps(result, separators=(",", ":"))
 
     def save(self) -> None:
         """Write what is new in one transaction; another run that writes now loses nothing."""
@@ -137,11 +171,11 @@ class Store:
                 with base:
                     base.executemany(
                         "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)",
-                        [(path, *stat) for path, stat in self._fresh.items()],
+                        [(_name(path), *stat) for path, stat in self._fresh.items()],
                     )
                     base.executemany(
                         "INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?)",
-                        [(self._key, path, now, text) for path, text in self._new.items()],
+                        [(self._key, _name(path), now, text) for path, text in self._new.items()],
                     )
                     base.execute("DELETE FROM results WHERE used < ?", (now - _KEEP_S,))
             finally:

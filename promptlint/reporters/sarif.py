@@ -76,7 +76,7 @@ def _rules(report: Report) -> list[dict[str, Any]]:
 
 
 def _uri(path: str) -> str:
-    return ("file://" if path.startswith("/") else "") + quote(path)
+    return ("file://" if path.startswith("/") else "") + quote(path, errors="surrogateescape")
 
 
 def _location(report: Report, place: Place, text: str = "") -> dict[str, Any]:

@@ -65,6 +65,7 @@ class CountStore:
             if self._path.exists() and self._path.stat().st_size > _MOST:
                 self._path.unlink()
             flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
+            flags |= getattr(os, "O_NOFOLLOW", 0)  # a repository can hold a link that leads anywhere
             self._file = os.open(self._path, flags, 0o644)
             data = self._path.read_bytes()
             if data and not data.endswith(b"\n"):

@@ -7,7 +7,6 @@ a guessed prompt against the file; with one salt, files of one owner stay compar
 from __future__ import annotations
 
 import json
-import os
 import secrets
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from promptlint.errors import InputError
+from promptlint.files import replacing
 from promptlint.trace.columns import Columns
 
 
@@ -35,14 +35,11 @@ def write_trace(columns: Columns, form: str, salt: str, path: Path) -> int:
 
         return write_columns(_salted_columns(columns, _Salted(salt)), str(path))
     rows = {"mooncake": _mooncake, "bailian": _bailian, "weka": _weka}[form](columns, _Salted(salt))
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with temporary.open("w", encoding="utf-8") as file:
+        with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as file:
             for row in rows:
                 file.write(json.dumps(row, separators=(",", ":")) + "\n")
-        temporary.replace(path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise InputError(
             f"{path}: cannot be written: {error.strerror or error}", "check folder and rights"
         ) from None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 from promptlint.errors import InputError, UsageError
+from promptlint.files import replacing
 from promptlint.trace.explain.outcome import Outcome
 
 SCHEMA = {
@@ -79,10 +79,8 @@ def write_parquet(rows: list[dict[str, Any]], path: Path) -> None:
         "bool": pyarrow.bool_(),
     }
     schema = pyarrow.schema([(name, types[kind]) for name, kind in SCHEMA.items()])
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows, schema=schema), temporary)
-        temporary.replace(path)
+        with replacing(path) as temporary:
+            pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows, schema=schema), temporary)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise InputError(f"{path}: cannot be written: {error}", "check folder and rights") from None

@@ -1,0 +1,152 @@
+"""Input that means harm, or that no one meant at all: one clear message, and the other files still checked."""
+
+import json
+import os
+import sqlite3
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from promptlint.cli.main import group
+from promptlint.errors import InputError, PromptlintError
+from promptlint.files import replacing, write_text
+from promptlint.source import decode, read
+
+TEMPLATE = "Now {{ now() }}\n" + "Keep to these rules. " * 200
+posix = pytest.mark.skipif(sys.platform == "win32", reason="pipes, links and names of POSIX")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "good.jinja").write_text(TEMPLATE)
+    return tmp_path
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(group, arguments, catch_exceptions=True, standalone_mode=False)
+
+
+def code_of(result: Result) -> int:
+    if result.exception is None:
+        return int(result.return_value or 0)
+    assert isinstance(result.exception, PromptlintError), result.exception
+    return result.exception.exit_code
+
+
+@posix
+def test_a_pipe_without_a_writer_is_refused_and_not_waited_for(folder: Path) -> None:
+    os.mkfifo(folder / "pipe.jinja")
+    result = run("check", "pipe.jinja", "good.jinja", "--format", "json")
+    assert code_of(result) == 2
+    assert "pipe.jinja: not checked: a pipe, socket or device" in result.stderr
+    assert "clock-before-stable" in result.stdout  # the other file is checked
+    assert code_of(run("check", ".")) == 1  # in a folder it is no file at all
+
+
+@posix
+def test_a_link_to_itself_is_no_file(folder: Path) -> None:
+    (folder / "loop.jinja").symlink_to("loop.jinja")
+    assert code_of(run("check", ".")) == 1
+    assert code_of(run("check", "loop.jinja")) == 2
+
+
+@pytest.mark.parametrize("codec", ["undefined", "punycode", "idna", "hex", "no-such", "..", "utf-32"])
+def test_a_declared_encoding_that_does_not_fit_is_said(codec: str) -> None:
+    with pytest.raises(InputError, match=r"a\.py: (not valid|unknown encoding)"):
+        decode(f"# coding: {codec}\nprompt = 'a -é\u20ac'\n".encode(), "a.py")
+
+
+def test_half_a_character_made_by_a_codec_is_refused() -> None:
+    with pytest.raises(InputError, match="half a character"):
+        decode(b"# coding: raw_unicode_escape\nprompt = '\\ud800'\n", "a.py")
+
+
+def test_a_name_that_no_file_can_have(folder: Path) -> None:
+    assert code_of(run("check", "x" * 5000)) == 2
+    for name in ("x" * 5000, "a\0b", "\ud800"):
+        with pytest.raises(InputError):
+            read(Path(name))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of any bytes")
+def test_a_name_that_is_no_utf8(folder: Path) -> None:
+    name = os.fsdecode(b"\xff\xfe.jinja")
+    (folder / name).write_text(TEMPLATE)
+    for form in ("text", "concise", "json", "sarif", "github", "junit"):
+        for _ in range(2):  # the second time from the cache
+            assert code_of(run("check", ".", "--format", form, "-o", "out.txt")) == 1
+        text = (folder / "out.txt").read_text(encoding="utf-8")
+        assert ("%FF%FE.jinja" if form == "sarif" else "\\udcff") in text
+
+
+@posix
+def test_output_goes_through_links_and_into_devices_and_replaces_neither(folder: Path) -> None:
+    (folder / "link.json").symlink_to("real.json")
+    (folder / "real.json").write_text("old")
+    (folder / "real.json").chmod(0o640)
+    assert code_of(run("check", ".", "--format", "json", "-o", "link.json")) == 1
+    assert (folder / "link.json").is_symlink()
+    assert json.loads((folder / "real.json").read_text())["findings"]
+    assert (folder / "real.json").stat().st_mode & 0o777 == 0o640
+    write_text(Path(os.devnull), "text")
+    assert not Path(os.devnull).is_file()
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt, OSError, MemoryError])
+def test_an_interrupted_output_leaves_what_was_there(tmp_path: Path, end: type[BaseException]) -> None:
+    path = tmp_path / "report.json"
+    path.write_text("old")
+    with pytest.raises(end), replacing(path) as temporary:
+        temporary.write_text("ne")
+        raise end
+    assert [file.name for file in tmp_path.iterdir()] == ["report.json"]
+    assert path.read_text() == "old"
+
+
+def plant(folder: Path, *statements: str) -> None:
+    """Put a cache into a folder as a hostile repository could hold one."""
+    base = sqlite3.connect(folder / ".promptlint_cache" / "results.sqlite")
+    for statement in statements:
+        base.execute(statement)
+    base.commit()
+    base.close()
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ("UPDATE results SET result = '{'",),
+        ("UPDATE results SET result = 7",),
+        ("UPDATE results SET result = '[[[1]]]'",),
+        ("UPDATE results SET result = X'ff'",),
+        ("UPDATE results SET path = X'ff' WHERE path = ' rules'",),
+        ("UPDATE files SET digest = 3, mtime = 'x'",),
+        ("DROP TABLE files", "CREATE TABLE files (path)"),
+        (
+            "DROP TABLE files",
+            "CREATE VIEW files AS WITH RECURSIVE n(path) AS (SELECT 1 UNION ALL SELECT path + 1 FROM n) "
+            "SELECT path, 1 AS mtime, 1 AS size, 'x' AS digest FROM n",
+        ),
+    ],
+)
+def test_a_planted_cache_is_passed_over(folder: Path, statements: tuple[str, ...]) -> None:
+    assert code_of(run("check", ".")) == 1
+    plant(folder, *statements)
+    assert code_of(run("check", ".")) == 1
+
+
+@posix
+def test_a_cache_is_not_written_through_planted_links(folder: Path) -> None:
+    outside = folder / "outside"
+    outside.write_text("mine\n")
+    assert code_of(run("check", ".")) == 1
+    kept = [*(folder / ".promptlint_cache").glob("tokens-*"), folder / ".promptlint_cache/results.sqlite"]
+    for path in kept:
+        path.unlink(missing_ok=True)
+        path.symlink_to(outside)
+    assert code_of(run("check", ".")) == 1
+    assert outside.read_text() == "mine\n"
