@@ -80,7 +80,7 @@ def test_a_name_that_is_no_utf8(folder: Path) -> None:
         for _ in range(2):  # the second time from the cache
             assert code_of(run("check", ".", "--format", form, "-o", "out.txt")) == 1
         text = (folder / "out.txt").read_text(encoding="utf-8")
-        assert ("%FF%FE.jinja" if form == "sarif" else "\\udcff") in text
+        assert {"sarif": "%FF%FE.jinja", "junit": "\ufffd\ufffd.jinja"}.get(form, "\\udcff") in text
 
 
 @posix
@@ -100,9 +100,14 @@ def test_output_goes_through_links_and_into_devices_and_replaces_neither(folder:
 def test_an_interrupted_output_leaves_what_was_there(tmp_path: Path, end: type[BaseException]) -> None:
     path = tmp_path / "report.json"
     path.write_text("old")
-    with pytest.raises(end), replacing(path) as temporary:
-        temporary.write_text("ne")
-        raise end
+
+    def write() -> None:
+        with replacing(path) as temporary:
+            temporary.write_text("ne")
+            raise end
+
+    with pytest.raises(end):
+        write()
     assert [file.name for file in tmp_path.iterdir()] == ["report.json"]
     assert path.read_text() == "old"
 
@@ -128,8 +133,10 @@ def plant(folder: Path, *statements: str) -> None:
         ("DROP TABLE files", "CREATE TABLE files (path)"),
         (
             "DROP TABLE files",
-            "CREATE VIEW files AS WITH RECURSIVE n(path) AS (SELECT 1 UNION ALL SELECT path + 1 FROM n) "
-            "SELECT path, 1 AS mtime, 1 AS size, 'x' AS digest FROM n",
+            (
+                "CREATE VIEW files AS WITH RECURSIVE n(path) AS (SELECT 1 UNION ALL SELECT path + 1 FROM n) "
+                "SELECT path, 1 AS mtime, 1 AS size, 'x' AS digest FROM n"
+            ),
         ),
     ],
 )
@@ -150,3 +157,38 @@ def test_a_cache_is_not_written_through_planted_links(folder: Path) -> None:
         path.symlink_to(outside)
     assert code_of(run("check", ".")) == 1
     assert outside.read_text() == "mine\n"
+
+
+CALL = (
+    'import openai\nopenai.OpenAI().chat.completions.create(messages=[{"role": "system", "content": %s}])\n'
+)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "x = 'abcdefgh'\n" + "x = x + x\n" * 60 + CALL % "x",
+        "x = 'abcdefgh'\n" + "x = f'{x} {x}'\n" * 60 + CALL % "x",
+        "x = 'abcdefgh'\n" + "x += x if a else x + x\n" * 60 + CALL % "x",
+        "x = 0x" + "f" * 50_000 + "\n" + CALL % "f'{x}'",
+    ],
+)
+def test_a_program_that_grows_without_end_is_cut(folder: Path, program: str) -> None:
+    (folder / "a.py").write_text(program)
+    assert code_of(run("check", "a.py", "--no-cache")) in (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "why"),
+    [
+        ("a.yaml", "a: &a [x, x]\n" + "b: &b [*a, *a]\n", "line 2: an alias"),
+        ("a.yaml", "[" * 20_000 + "]" * 20_000, "nested too deeply"),
+        ("a.json", "[" * 100_000, "nested too deeply"),
+        ("a.json", "[]", "not a mapping"),
+    ],
+)
+def test_sample_values_that_cannot_be_read(folder: Path, name: str, text: str, why: str) -> None:
+    (folder / name).write_text(text)
+    result = run("layout", "good.jinja", "--context", name)
+    assert code_of(result) == 2
+    assert why in str(result.exception)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -80,23 +81,39 @@ def _values(path: Path) -> dict[str, Any]:
     Raises:
         InputError: the file cannot be read or is no mapping.
     """
+    from promptlint.source import read
+
+    step = "write JSON or YAML: one value a name"
+    text = read(path).text
     try:
-        text = path.read_text(encoding="utf-8")
         if path.suffix == ".json":
             data = json.loads(text)
         else:
             import yaml
 
             try:
+                _refuse_aliases(yaml.parse(text, Loader=yaml.SafeLoader))
                 data = yaml.safe_load(text)
             except yaml.YAMLError as error:
                 raise ValueError(str(error).replace("\n", " ")) from None
-    except OSError as error:
-        raise InputError(
-            f"{path}: {error.strerror or error}", "check the path given with --context"
-        ) from None
+    except RecursionError:
+        raise InputError(f"{path}: nested too deeply", step) from None
     except ValueError as error:
-        raise InputError(f"{path}: cannot be read: {error}", "write JSON or YAML: one value a name") from None
+        raise InputError(f"{path}: cannot be read: {error}", step) from None
     if not isinstance(data, dict):
-        raise InputError(f"{path}: not a mapping of names to values", "write JSON or YAML: one value a name")
+        raise InputError(f"{path}: not a mapping of names to values", step)
     return data
+
+
+def _refuse_aliases(events: Iterable[object]) -> None:
+    """Refuse aliases: a few lines with them stand for more text than there is memory.
+
+    Raises:
+        ValueError: there is one.
+    """
+    from yaml.events import AliasEvent
+
+    for event in events:
+        if isinstance(event, AliasEvent):
+            line = event.start_mark.line + 1 if event.start_mark else 1
+            raise ValueError(f"line {line}: an alias; write the value out")  # noqa: TRY004  their content

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from promptlint.baseline import Baseline
 from promptlint.config import Config
@@ -156,7 +157,7 @@ class _Run:
     def _rules(self) -> Mapping[str, tuple[str, bool]]:
         """Return name and default of every rule; kept, so that a warm run imports no check."""
         self._store.load()
-        kept = self._store.get(" rules")
+        kept: Any = self._store.get(" rules")
         try:
             return {str(code): (str(name), bool(default)) for code, (name, default) in kept.items()}
         except (AttributeError, TypeError, ValueError):  # nothing kept, or nothing of ours

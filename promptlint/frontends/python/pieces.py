@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from promptlint.frontends.mapped import MappedText
 from promptlint.layout import Breakpoint, Cause, Guard, Segment
@@ -72,6 +73,10 @@ class Alt:
 
     guard: Guard
     branches: tuple[tuple[Part, ...], ...]
+    weight: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weight", 1 + sum(map(_weight, chain.from_iterable(self.branches))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +85,10 @@ class Loop:
 
     guard: Guard
     parts: tuple[Part, ...]
+    weight: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weight", 1 + sum(map(_weight, self.parts)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +106,28 @@ class Seg:
 
 
 Part = Lit | Hole | Alt | Loop | Mark | Seg
+
+
+MAX_PARTS = 20_000  # of one text: a program of sixty lines can double a text sixty times
+
+
+def _weight(part: Part) -> int:
+    """Return how many pieces a piece stands for."""
+    return part.weight if isinstance(part, Alt | Loop) else 1
+
+
+def bounded(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    """Return the pieces of a text, with one hole for what goes beyond `MAX_PARTS`."""
+    weight = 0
+    for at, part in enumerate(parts):
+        weight += _weight(part)
+        if weight > MAX_PARTS:
+            places = (
+                p.place if isinstance(p, Hole) else p.place() for p in parts if isinstance(p, Hole | Lit)
+            )
+            place = next(places, None)
+            return (*parts[:at], Hole(place, "…")) if place is not None else parts[:at]
+    return parts
 
 
 def worst(*causes: Cause | None) -> Cause | None:

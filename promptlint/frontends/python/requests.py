@@ -185,7 +185,10 @@ def _short(value: Value) -> str:
         return "{" + ", ".join(f"{k}: {_short(i.value)}" for k, i in value.entries.items()) + "}"
     plain = access.plain(value)
     if isinstance(value, Const):
-        return str(value.value)
+        try:
+            return str(value.value)
+        except ValueError:  # a number of over 4,300 digits
+            return ""
     return str(plain) if plain is not None else getattr(value, "name", "") or "…"
 
 

@@ -37,7 +37,10 @@ def parts_of(value: Value, place: Place, expression: str) -> tuple[Part, ...]:
             return tuple(_enter(p, place) for p in value.parts)
         return value.parts
     if isinstance(value, Const):
-        text = str(value.value)
+        try:
+            text = str(value.value)
+        except ValueError:  # a number of over 4,300 digits
+            return (Hole(place, expression, multiline=False),)
         return (Lit(text, fixed(place, text), whole=True),) if text else ()
     if isinstance(value, Choice):
         return (Alt(value.guard, tuple(parts_of(v, place, expression) for v in value.values)),)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from promptlint.frontends.python.pieces import Lit, Part, Seg, cause_of, flat, text_of, worst
+from promptlint.frontends.python.pieces import Lit, Part, Seg, bounded, cause_of, flat, text_of, worst
 from promptlint.layout import Cause, Guard, Scope
 from promptlint.source import Place
 
@@ -45,7 +45,7 @@ class Str(Value):
     __slots__ = ("parts",)
 
     def __init__(self, parts: tuple[Part, ...]) -> None:
-        self.parts = parts
+        self.parts = bounded(parts)
 
     @property
     def cause(self) -> Cause | None:  # type: ignore[override]

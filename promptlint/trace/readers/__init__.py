@@ -85,5 +85,11 @@ def open_log(path: Path, name: str = "", skipped: Skipped | None = None) -> Log:
             entries = form.read(whole if form.text else _only_objects(whole, shown, lost), shown, lost)
             return Log(path, shown, form.name, entries, lost, progress)
     names = ", ".join(form.name for form in FORMATS)
-    what = "no requests found in it" if head else "it is empty" if not lost.count else "no line can be read"
+    what = (
+        "no requests found in it"
+        if head
+        else "it is empty"
+        if not lost.count
+        else f"no line can be read: {lost.examples[0][2]}"
+    )
     raise InputError(f"{shown}: {what}", f"formats that are known: {names}")

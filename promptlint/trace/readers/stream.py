@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 from promptlint.errors import InputError
 
-MAX_LINE = 256 * 1024 * 1024
+MAX_LINE = 64 * 1024 * 1024  # as values it takes several times the memory
 _DOCUMENT = 64 * 1024 * 1024
 _KEPT = 20
 
@@ -106,8 +106,8 @@ def records(path: Path, name: str, skipped: Skipped, progress: list[int]) -> Ite
 
 def _records(stream: BinaryIO, name: str, skipped: Skipped) -> Iterator[Record]:
     first, number = b"", 0
-    for line in stream:
-        number += 1
+    for at, line in _lines(stream, 0, name, skipped):
+        number = at
         first = line.removeprefix(b"\xef\xbb\xbf").strip()
         if first:
             break
@@ -115,32 +115,29 @@ def _records(stream: BinaryIO, name: str, skipped: Skipped) -> Iterator[Record]:
         return
     if first[:1] not in b"[{":
         yield Record(number, _text(first))
-        for at, line in enumerate(stream, number + 1):
+        for at, line in _lines(stream, number, name, skipped):
             if line.strip():
                 yield Record(at, _text(line.rstrip(b"\r\n")))
         return
     try:
         value = json.loads(first)
-    except ValueError:
+    except (ValueError, RecursionError):
         rest = stream.read(_DOCUMENT)
         if document := _document(first + b"\n" + rest, number):
             yield from document
             return
         skipped.add(name, number, "not valid JSON")
-        lines: Iterator[tuple[int, bytes]] = enumerate(_resumed(rest, stream), number + 1)
+        lines: Iterator[tuple[int, bytes]] = _resumed(rest, stream, number, name, skipped)
     else:
         if isinstance(value, list):
             for item in value:
                 yield Record(number, item)
         else:
             yield Record(number, value)
-        lines = enumerate(stream, number + 1)
+        lines = _lines(stream, number, name, skipped)
     for at, line in lines:
         text = line.strip()
         if not text:
-            continue
-        if len(text) > MAX_LINE:
-            skipped.add(name, at, f"longer than {MAX_LINE // 1024 // 1024} MB")
             continue
         try:
             yield Record(at, json.loads(text))
@@ -148,12 +145,30 @@ def _records(stream: BinaryIO, name: str, skipped: Skipped) -> Iterator[Record]:
             skipped.add(name, at, f"not valid JSON: {error}".splitlines()[0][:120])
 
 
-def _resumed(head: bytes, stream: BinaryIO) -> Iterator[bytes]:
+def _lines(stream: BinaryIO, number: int, name: str, skipped: Skipped) -> Iterator[tuple[int, bytes]]:
+    """Yield what stands behind line ``number``: each line with its number, those too long left out.
+
+    An archive of a few kilobytes can hold a line of gigabytes: no more than `MAX_LINE` is ever kept of one.
+    """
+    while line := stream.readline(MAX_LINE + 1):
+        number += 1
+        if len(line) <= MAX_LINE:
+            yield number, line
+            continue
+        skipped.add(name, number, f"longer than {MAX_LINE // 1024 // 1024} MB")
+        while line and not line.endswith(b"\n"):
+            line = stream.readline(1 << 20)
+
+
+def _resumed(
+    head: bytes, stream: BinaryIO, number: int, name: str, skipped: Skipped
+) -> Iterator[tuple[int, bytes]]:
     """Yield lines from a part that was read ahead, then from the stream."""
     *whole, last = head.split(b"\n")
-    yield from whole
-    yield last + stream.readline()
-    yield from stream
+    yield from enumerate(whole, number + 1)
+    number += len(whole) + 1
+    yield number, last + stream.readline(MAX_LINE)
+    yield from _lines(stream, number, name, skipped)
 
 
 def _document(data: bytes, line: int) -> list[Record] | None:
