@@ -95,7 +95,9 @@ class Cause:
     confidence: Confidence
     place: Place | None = None
     chain: tuple[Step, ...] = ()  # from the source towards the prompt
-    variant: str = ""  # of `UNORDERED` and `RANDOM`: "set", "listing", "shuffle", "completion", "repr"; of a clock: "snapshot"
+    # Of `UNORDERED` and `RANDOM`: "set", "listing", "shuffle", "completion", "repr"; of a clock: "snapshot"; of
+    # `REQUEST_INPUT`: "fetched".
+    variant: str = ""
 
 
 class OriginKind(StrEnum):

@@ -178,8 +178,15 @@ def _by_name(origin: Origin, path: str, catalog: Catalog) -> Cause | None:
     names = _names(origin)
     if _in_code(path):  # `Document` is a class there, and says nothing about a value
         names = tuple(name for name in names if not _CLASS.fullmatch(name))
-    known = ((name, catalog.name(name)) for name in names)
+    known = [(name, _of_history(name, catalog) or catalog.name(name)) for name in names]
     return _worst([_cause(found, f"`{name}` (by its name)", origin) for name, found in known if found])
+
+
+def _of_history(name: str, catalog: Catalog) -> Volatile | None:
+    """Return what the owner of ``chat_history[].question`` tells: whatever a turn holds is history."""
+    owner, element, _ = name.rpartition("[].")
+    found = catalog.name(owner) if element else None
+    return found if found is not None and found.kind is Kind.HISTORY else None
 
 
 def _in_code(path: str) -> bool:

@@ -89,7 +89,7 @@ class BeforeStable:
         if cause.scope is Scope.RELEASE or behind.kept_as_sent(index):
             return None
         cost = measure.lost_behind(index, cause.scope)
-        history = behind.history(index, cause.scope)
+        history = behind.history(index, cause.scope) and not behind.opens_turns(index, cause.kind)
         if not history and (cost.tokens <= 0 or behind.only_closes(index)):
             return None
         kind = self.reported or cause.kind

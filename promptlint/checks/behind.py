@@ -6,7 +6,7 @@ import re
 from functools import cached_property
 
 from promptlint.checks.base import is_history
-from promptlint.layout import Layout, Scope, Section
+from promptlint.layout import Kind, Layout, Scope, Section
 
 _TAG = re.compile(r"</?[\w:-]+>")
 _WORD = re.compile(r"\w")
@@ -50,6 +50,11 @@ class Behind:
             return False
         there = self._layout.segments[last]
         return (there.section, there.message) != (here.section, here.message)
+
+    def opens_turns(self, index: int, kind: Kind) -> bool:
+        """Tell whether a segment is what a user asked: the turns behind it go on from it, and stay with it."""
+        here = self._layout.segments[index]
+        return kind is Kind.REQUEST_INPUT and here.section is Section.MESSAGES and here.role == "user"
 
     def only_closes(self, index: int) -> bool:
         """Tell whether no word stands behind a segment, only what closes it: ``</asked_at>``, ``".``, ``)``."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from promptlint.checks.base import Measure, Thresholds, costliest
+from promptlint.checks.base import DATA, Measure, Thresholds, costliest
 from promptlint.checks.before_stable import BeforeStable
 from promptlint.checks.observed import BEHIND_TOOLS, Observed
 from promptlint.findings import Finding, Severity
-from promptlint.layout import Kind, Layout, Scope, Section
+from promptlint.layout import Cause, Confidence, Kind, Layout, Scope, Section
 
 _TOOLS = frozenset({Section.TOOLS})
 _ORDER = frozenset({Kind.UNORDERED, Kind.TOOLS_ORDER})
@@ -56,7 +56,20 @@ _UNORDERED_SEGMENT = BeforeStable(
     reported=Kind.TOOLS_ORDER,
 )
 
-DESCRIPTION = BeforeStable(
+
+class _Description(BeforeStable):
+    __slots__ = ()
+
+    def owns(self, cause: Cause, section: Section) -> bool:
+        """Leave out what a service says its tools are: fetched once, it changes when the service does.
+
+        ``request.tools`` is named like an input and says no more than that there are tools.
+        """
+        named = cause.kind in DATA and cause.confidence is Confidence.LOW
+        return cause.variant != "fetched" and not named and BeforeStable.owns(self, cause, section)
+
+
+DESCRIPTION = _Description(
     "PL302",
     "volatile-tool-description",
     _CHANGING,

@@ -15,6 +15,8 @@ from promptlint.layout import Confidence, Layout, LayoutKind
 from promptlint.source import SourceFile
 
 MAX_CHARACTERS = 200_000
+# In templates with `!<INPUT 0>!` fields what stands before this mark explains them, and is cut off before use.
+_LEGEND_END = "<commentblockmarker>###</commentblockmarker>"
 _READ_AS_IT_STANDS = (
     ".instructions.md",
     "copilot-instructions.md",
@@ -43,6 +45,9 @@ def read(source: SourceFile, context: Context, *, certain: bool = False) -> list
     parts = front.split(source)
     # Two rules around a text are no front matter.
     body = parts.body if parts.head is not None else MappedText.of(source)
+    legend = body.text.find(_LEGEND_END)
+    if legend >= 0:
+        body = body.slice(legend + len(_LEGEND_END), len(body.text))
     style = _style(path, body.text)
     confidence = Confidence.HIGH if certain else _confidence(path, body.text, style != LITERAL_STYLE)
     if confidence is None:

@@ -89,7 +89,14 @@ def _symbolic(m: Machine, func: FuncV, arg: ast.arg, default: ast.expr | None, f
         cls = annotated(m, arg.annotation, func)
         if cls is not None:
             return objects.symbolic(m, cls, arg.arg)
-    return Unknown(func.module.place(arg), name=arg.arg, path=arg.arg)
+    one_line = arg.annotation is not None and _is_number(arg.annotation)
+    return Unknown(func.module.place(arg), name=arg.arg, path=arg.arg, multiline=not one_line)
+
+
+def _is_number(annotation: ast.expr) -> bool:
+    """Tell whether an annotation names only types whose text is one line."""
+    names = {n.id for n in ast.walk(annotation) if isinstance(n, ast.Name)}
+    return bool(names & {"int", "float", "bool"}) and names <= {"int", "float", "bool", "Optional", "Union"}
 
 
 def annotated(m: Machine, node: ast.expr, func: FuncV) -> ClassV | None:

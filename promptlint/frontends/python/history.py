@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from promptlint.frontends.python import access
+from promptlint.frontends.python import access, turns
 from promptlint.frontends.python.values import DictV, Item, ListV, Obj, Str, Unknown, Value
 from promptlint.layout import Cause, Confidence, Kind, Layout, Observation, Scope, Section, Segment, Step
 
@@ -111,9 +111,15 @@ class HistoryWatch(ABC):
             and owner.name.endswith("[]")
             and HISTORY.search(owner.name)
         ):
-            if loops and any(g.kind == "if" for g in m.guards) and _talks_to_model(frame):
+            moves = frame.func is None or not turns.follows_from_turn(node, frame.func.node)
+            if loops and moves and any(g.kind == "if" for g in m.guards) and _talks_to_model(frame):
                 self._rewritten(m, node, frame)
-        elif key in ("content", "text") and _last_of_copy(node.value, frame) and not _is_fixed(value):
+        elif (
+            key in ("content", "text")
+            and not _is_fixed(value)
+            and _last_of_copy(node.value, frame)
+            and not any("assistant" in g.expression for g in m.guards)  # an answer that goes on
+        ):
             self._rewritten(m, node, frame)
         elif is_history(owner) and isinstance(node.slice, ast.Slice) and _talks_to_model(frame):
             lower = node.slice.lower
@@ -123,7 +129,8 @@ class HistoryWatch(ABC):
     def edited(self, m: Machine, node: ast.AST, frame: Frame) -> None:
         """The text of a message was set: one of those already sent, if a loop runs over them."""
         loop = any(g.kind in ("for", "while") and HISTORY.search(g.name) for g in m.guards)
-        if loop and any(g.kind == "if" for g in m.guards) and _talks_to_model(frame):
+        moves = frame.func is None or not turns.follows_from_turn(node, frame.func.node)
+        if loop and moves and any(g.kind == "if" for g in m.guards) and _talks_to_model(frame):
             self._rewritten(m, node, frame)
 
     def _rewritten(self, m: Machine, node: ast.AST, frame: Frame) -> None:
@@ -249,7 +256,9 @@ def _last_of_copy(node: ast.expr, frame: Frame) -> bool:
         return False
     last = isinstance(node.slice, ast.UnaryOp) and isinstance(node.slice.op, ast.USub)
     name = node.value.id
-    return last and bool(HISTORY.search(name)) and _is_local(name, frame) and _talks_to_model(frame)
+    if not (last and HISTORY.search(name) and _is_local(name, frame) and _talks_to_model(frame)):
+        return False
+    return not turns.is_built_here(node, name, frame.func.node)
 
 
 def _is_local(name: str, frame: Frame) -> bool:

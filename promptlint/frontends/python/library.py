@@ -28,6 +28,8 @@ _AIMS = ("base_url", "api_base", "endpoint", "host", "azure_endpoint")
 _FORMATTERS = {"strftime", "format", "to_string", "isoformat", "strptime"}
 # A method whose result is the value again, in other clothes.
 _SAME = frozenset(("keys", "values", "items", "copy", "strip", "lower", "upper", "title", "lstrip", "rstrip"))
+# Takes off what differs between machines.
+_RELATIVE = frozenset({"relpath", "relative_to", "basename"})
 # The result says little about the value: how long it is, of which type, whether it is there.
 _LOSSY = frozenset(
     f"builtins.{n}"
@@ -91,6 +93,8 @@ def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
     if derived is not None and (derived.kind is Kind.UNORDERED or short[:1].isupper()):
         # A constructor keeps its arguments to itself; an outside function may well sort.
         derived = derived if short in ("dumps", "list", "deepcopy", "copy", "dump", "safe_dump") else None
+    if short in _RELATIVE and derived is not None and derived.kind is Kind.ENVIRONMENT:
+        derived = None
     return Unknown(place, name=name, path=f"{path}()", cause=derived, text=frame.module.text(node))
 
 
@@ -120,6 +124,8 @@ def volatile(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Fra
             return given.args[-1].cause if short == "strftime" else given.args[0].cause
         if scope is Scope.RELEASE:
             return None
+    if frame.frozen and frame.func is None and frame.cls is None and scope.narrower_than(Scope.PROCESS):
+        scope = Scope.PROCESS  # run once, when the file is imported
     return Cause(
         found.kind, scope, frame.module.text(node, 50), found.confidence, place, variant=found.variant
     )
@@ -164,9 +170,12 @@ def unknown_call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, 
     if short in ("append", "insert", "extend", "pop", "clear", "remove"):
         m.recorder.mutated(m, callee, short, given, node, frame)
         return Unknown(place, name="", path=f"{path}()")
-    derived = worst(
-        owner, given.cause if short not in ("get", "find", "query", "execute", "filter") else None
-    )
+    passed = given.cause if short not in ("get", "find", "query", "execute", "filter") else None
+    if passed is not None and passed.kind is Kind.IDENTIFIER:
+        passed = None  # an identifier is what something is looked up by
+    derived = worst(owner, passed)
+    if short in _RELATIVE and derived is not None and derived.kind is Kind.ENVIRONMENT:
+        derived = None
     if derived is not None and derived.kind is Kind.UNORDERED:
         derived = owner
     return Unknown(

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from promptlint.frontends.python import access, engines, text
+from promptlint.frontends.python import access, engines, shown, text
 from promptlint.frontends.python.emit import Emitter
 from promptlint.frontends.python.history import HistoryWatch
 from promptlint.frontends.python.machine import Frame, Machine
@@ -93,7 +93,7 @@ class Recorder(HistoryWatch):
         if path and NOT_SENT.search(path):
             return
         for keyword, argument in given.keywords.items():
-            if is_prompt_name(keyword) and isinstance(argument, (Str, Template, Choice)):
+            if is_prompt_name(keyword) and _is_text(argument):
                 where = given.nodes.get(keyword, node)
                 self.text(m, keyword, argument, where, frame, Confidence.MEDIUM)
             elif keyword in ("messages", "chat_history", "conversation") and isinstance(argument, ListV):
@@ -104,6 +104,8 @@ class Recorder(HistoryWatch):
     def named(self, m: Machine, name: str, value: Value, node: ast.expr, frame: Frame) -> None:
         """A name was bound."""
         if self.silent or not is_prompt_name(name):
+            return
+        if isinstance(node, ast.Name) and frame.func is not None and shown.only_shown(name, frame.func.node):
             return
         if isinstance(value, (Str, Choice)):
             self.text(m, name, value, node, frame, Confidence.LOW)
@@ -213,7 +215,7 @@ class Recorder(HistoryWatch):
             emitter.parts(text.fill(value.parts, value.fields, None, False))
         if not any(s.text for s in emitter.segments):
             return
-        if value.kind == "jinja" and not final:
+        if value.kind == "jinja" and (not final or shown.is_page(emitter.segments)):
             return
         layout = self._layout(m, f"template in {where(frame)}", place, LayoutKind.PROMPT, Confidence.HIGH)
         self.add(m, layout.with_segments(tuple(emitter.segments)))
@@ -279,7 +281,8 @@ class Recorder(HistoryWatch):
         if emitter.role:
             emitter.section = Section.SYSTEM
         emitter.value(value, place)
-        if sum(len(s.text) for s in emitter.segments if s.text) < MIN_TEXT:
+        known = sum(len(s.text) for s in emitter.segments if s.text)
+        if known < MIN_TEXT or shown.is_code(emitter.segments) or shown.is_page(emitter.segments):
             return
         layout = self._layout(m, f"{name} in {where(frame)}", place, LayoutKind.PROMPT, confidence)
         self.add(m, layout.with_segments(tuple(emitter.segments)))
@@ -381,6 +384,13 @@ def where(frame: Frame) -> str:
     return frame.cls.name if frame.cls else frame.module.path.rsplit("/", 1)[-1]
 
 
+def _is_text(value: Value) -> bool:
+    """Tell whether a value is text, whichever way its conditions turn out."""
+    if isinstance(value, Choice):
+        return any(isinstance(v, (Str, Template)) for v in value.values)
+    return isinstance(value, (Str, Template))
+
+
 def _is_message(value: Value) -> bool:
     if isinstance(value, DictV):
         return "role" in value.entries
@@ -389,7 +399,9 @@ def _is_message(value: Value) -> bool:
 
 def _is_tool(value: DictV) -> bool:
     if "function" in value.entries and "type" in value.entries:
-        return True
+        called = value.get("function")
+        # A model's call of a tool looks alike: it has an id and arguments, and is part of a turn.
+        return not ("id" in value.entries or (isinstance(called, DictV) and "arguments" in called.entries))
     keys = value.entries.keys()
     return "description" in keys and ("input_schema" in keys or "parameters" in keys or "inputSchema" in keys)
 

@@ -1,0 +1,63 @@
+"""Texts that are named like prompts and go to people, logs or files instead."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+
+from promptlint.layout import Segment
+
+_SHOWS = re.compile(
+    r"^(print|input|pprint|(\w+\.)*(log|logger|logging|_log|_logger|console)\.\w+|click\.\w+)$"
+)
+# How files of other kinds begin; a text that asks a model for one has words in front.
+_CODE = re.compile(
+    r"\s*(?:from [\w.{}]+ import |import [\w.]+\s*(?:\n|;|as )|#!/|<!doctype html|<html|<\?xml |package [\w.]+;?\n|"
+    r"(?:SELECT|INSERT INTO|CREATE TABLE|UPDATE \w+ SET|DELETE FROM)\s)",
+    re.IGNORECASE,
+)
+# Templates of pages, mails, programs and configuration: ``mail.html``, ``workflow.yml.jinja2``.
+_PAGE = re.compile(
+    r"\.(?:(?:html?|xml|svg|css)(?:\.(?:j2|jinja2?|tmpl|tpl))?|"
+    r"(?:jsx?|tsx?|py|sh|bash|conf|cfg|ini|toml|ya?ml|json|sql|tf)\.(?:j2|jinja2?|tmpl|tpl))$",
+    re.IGNORECASE,
+)
+
+
+def only_shown(name: str, func: ast.AST) -> bool:
+    """Tell whether a function reads a local name only to print it, log it, or ask a person with it."""
+    reads = {id(n) for n in _loads(func, name)}
+    if not reads:
+        return False
+    for node in ast.walk(func):
+        if isinstance(node, ast.Call) and _SHOWS.match(ast.unparse(node.func)):
+            reads -= {id(n) for n in _loads(node, name)}
+    return not reads
+
+
+def _loads(node: ast.AST, name: str) -> Iterator[ast.Name]:
+    for child in ast.walk(node):
+        if isinstance(child, ast.Name) and child.id == name and isinstance(child.ctx, ast.Load):
+            yield child
+
+
+def is_code(segments: Iterable[Segment]) -> bool:
+    """Tell whether a text begins as a program, a page or a query does."""
+    for segment in segments:
+        if segment.text is None:
+            return False
+        if segment.text.strip():
+            return starts_as_code(segment.text)
+    return False
+
+
+def is_page(segments: Iterable[Segment]) -> bool:
+    """Tell whether text comes from the template of a page, a mail or a configuration file, by its name."""
+    names = {segment.place.path.rpartition("/")[2] for segment in segments if segment.text}
+    return any(_PAGE.search(name) and "prompt" not in name.lower() for name in names)
+
+
+def starts_as_code(text: str) -> bool:
+    """Tell whether a text begins as files of another kind do."""
+    return bool(_CODE.match(text))
