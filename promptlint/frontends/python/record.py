@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from promptlint.frontends.python import access, engines, shown, text
+from promptlint.frontends.python import access, audience, engines, text
 from promptlint.frontends.python.emit import Emitter
 from promptlint.frontends.python.history import HistoryWatch
 from promptlint.frontends.python.machine import Frame, Machine
@@ -105,7 +105,11 @@ class Recorder(HistoryWatch):
         """A name was bound."""
         if self.silent or not is_prompt_name(name):
             return
-        if isinstance(node, ast.Name) and frame.func is not None and shown.only_shown(name, frame.func.node):
+        if (
+            isinstance(node, ast.Name)
+            and frame.func is not None
+            and audience.only_shown(name, frame.func.node)
+        ):
             return
         if isinstance(value, (Str, Choice)):
             self.text(m, name, value, node, frame, Confidence.LOW)
@@ -215,7 +219,7 @@ class Recorder(HistoryWatch):
             emitter.parts(text.fill(value.parts, value.fields, None, False))
         if not any(s.text for s in emitter.segments):
             return
-        if value.kind == "jinja" and (not final or shown.is_page(emitter.segments)):
+        if value.kind == "jinja" and (not final or audience.is_page(emitter.segments)):
             return
         layout = self._layout(m, f"template in {where(frame)}", place, LayoutKind.PROMPT, Confidence.HIGH)
         self.add(m, layout.with_segments(tuple(emitter.segments)))
@@ -282,7 +286,7 @@ class Recorder(HistoryWatch):
             emitter.section = Section.SYSTEM
         emitter.value(value, place)
         known = sum(len(s.text) for s in emitter.segments if s.text)
-        if known < MIN_TEXT or shown.is_code(emitter.segments) or shown.is_page(emitter.segments):
+        if known < MIN_TEXT or audience.is_code(emitter.segments) or audience.is_page(emitter.segments):
             return
         layout = self._layout(m, f"{name} in {where(frame)}", place, LayoutKind.PROMPT, confidence)
         self.add(m, layout.with_segments(tuple(emitter.segments)))

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from promptlint.frontends.python import access, functions, known, shown, text
+from promptlint.frontends.python import access, audience, functions, known, text
 from promptlint.frontends.python.machine import Frame, Machine, unknown_like
 from promptlint.frontends.python.pieces import Hole, flat, text_of
 from promptlint.frontends.python.values import (
@@ -105,16 +105,16 @@ def _dict(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value |
 
 
 def _sorted(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
-    return _in_order(m, given.args[0], node, frame) if given.args else NONE
+    return _in_order(m, given.args[0], bool(given.keywords), node, frame) if given.args else NONE
 
 
-def _in_order(m: Machine, value: Value, node: ast.Call, frame: Frame) -> Value:
+def _in_order(m: Machine, value: Value, by_key: bool, node: ast.Call, frame: Frame) -> Value:
     if isinstance(value, Choice):
-        return choice(value.guard, (_in_order(m, v, node, frame) for v in value.values))
+        return choice(value.guard, (_in_order(m, v, by_key, node, frame) for v in value.values))
     if isinstance(value, DictV):
-        return ListV(access.items(m, value, node, frame), "list", None, len(m.guards))
+        value = ListV(access.items(m, value, node, frame), "list", None, len(m.guards))
     if isinstance(value, ListV):
-        items = list(value.items) if given.keywords else known.sort(list(value.items))
+        items = list(value.items) if by_key else known.sort(list(value.items))
         out = ListV(items, "list", None, len(m.guards))
         out.name = value.name
         return out
@@ -253,7 +253,7 @@ def _dedent(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value
         return None
     holes = [p for i, p in enumerate(value.parts) if isinstance(p, Hole) and p.multiline and _alone(value, i)]
     indented = value.literal_length() > 40 and any("\n " in text_of(p) for p in flat(value.parts))
-    if holes and indented and not shown.starts_as_code(text_of(value.parts[0])):
+    if holes and indented and not audience.starts_as_code(text_of(value.parts[0])):
         place = frame.module.place(node)
         m.recorder.observe(
             Observation(
