@@ -13,9 +13,8 @@ _SHOWS = re.compile(
 )
 # How files of other kinds begin; a text that asks a model for one has words in front.
 _CODE = re.compile(
-    r"\s*(?:from [\w.{}]+ import |import [\w.]+\s*(?:\n|;|as )|#!/|<!doctype html|<html|<\?xml |package [\w.]+;?\n|"
-    r"(?:SELECT|INSERT INTO|CREATE TABLE|UPDATE \w+ SET|DELETE FROM)\s)",
-    re.IGNORECASE,
+    r"\s*(?:from [\w.{}]+ import |import [\w.]+\s*(?:\n|;|as )|#!/|<!(?i:doctype html)|<html|<\?xml |package [\w.]+;?\n|"
+    r"(?:SELECT|INSERT INTO|CREATE TABLE|UPDATE \w+ SET|DELETE FROM)\s)"
 )
 # Templates of pages, mails, programs and configuration: ``mail.html``, ``workflow.yml.jinja2``.
 _PAGE = re.compile(

@@ -27,7 +27,22 @@ _CLOCK_METHODS = {
 _AIMS = ("base_url", "api_base", "endpoint", "host", "azure_endpoint")
 _FORMATTERS = {"strftime", "format", "to_string", "isoformat", "strptime"}
 # A method whose result is the value again, in other clothes.
-_SAME = frozenset(("keys", "values", "items", "copy", "strip", "lower", "upper", "title", "lstrip", "rstrip"))
+_SAME = frozenset(
+    (
+        "keys",
+        "values",
+        "items",
+        "copy",
+        "strip",
+        "lower",
+        "upper",
+        "title",
+        "lstrip",
+        "rstrip",
+        "strftime",
+        "isoformat",
+    )
+)
 # Takes off what differs between machines.
 _RELATIVE = frozenset({"relpath", "relative_to", "basename"})
 # The result says little about the value: how long it is, of which type, whether it is there.

@@ -1,0 +1,137 @@
+"""What looks like a fault and is none: tool calls, texts for people, turns shaped for a provider."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+import pytest
+
+from promptlint.frontends.python.audience import only_shown, starts_as_code
+from promptlint.frontends.python.turns import follows_from_turn, is_built_here
+from tests.frontends.python.conftest import LONG, Program
+
+Run = Callable[..., Program]
+
+
+@pytest.mark.parametrize(
+    ("entries", "reported"),
+    [
+        ("'name': 'move', 'description': f'Moves robot {uuid.uuid4()}. " + LONG + "'", True),
+        ("'name': f'{uuid.uuid4()} " + LONG + "', 'arguments': text", False),
+    ],
+)
+def test_a_tool_call_is_no_tool(program: Run, entries: str, reported: bool) -> None:
+    found = program(
+        f"import uuid\nfrom openai import OpenAI\ndef calls(text):\n    return [{{'type': 'function', 'function': {{{entries}}}}}]\n"
+    )
+    assert ("PL302" in found.codes) is reported
+
+
+@pytest.mark.parametrize(
+    "chosen", ["NAMES if names is None else names", "names or NAMES", "NAMES", "{n: 1 for n in NAMES}"]
+)
+def test_sorting_ends_the_disorder_of_each_choice(system: Callable[..., str], chosen: str) -> None:
+    shown = system(
+        "', '.join(sorted(" + chosen + "))", head="NAMES = set(load())", arguments="question, names=None"
+    )
+    assert "unordered" not in shown
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"), [("os.path.relpath(os.getcwd(), root)", ""), ("os.getcwd()", "environment")]
+)
+def test_relative_paths_are_equal_on_all_machines(system: Callable[..., str], path: str, kind: str) -> None:
+    shown = system("f'Work in {" + path + "}.'", head="import os\nroot = load()")
+    assert ("~environment" in shown) is bool(kind)
+
+
+@pytest.mark.parametrize(
+    ("use", "shown"),
+    [
+        ("input(text)", True),
+        ("logger.info(f'asked: {text}')", True),
+        ("print(text); model.ask(text)", False),
+        ("return text", False),
+        ("pass", False),
+    ],
+)
+def test_only_shown(use: str, shown: bool) -> None:
+    assert only_shown("text", ast.parse(f"def f(text):\n    {use}").body[0]) is shown
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("\nfrom typing import List\nimport os\n", True),
+        ("<!DOCTYPE html><p>Hello", True),
+        ("SELECT name FROM ships", True),
+        ("From now on you are a pirate. import nothing", False),
+        ("Select the best answer.", False),
+        ("Import the data, then say so.", False),
+    ],
+)
+def test_code(text: str, code: bool) -> None:
+    assert starts_as_code(text) is code
+
+
+def test_a_mail_is_no_prompt(program: Run) -> None:
+    mail = "<p>Hello {{ user_name }}, your code is {{ session_id }}.</p>" + LONG
+    loader = (
+        "from jinja2 import Environment, FileSystemLoader\nenv = Environment(loader=FileSystemLoader('t'))\n"
+    )
+    code = loader + "def send(a, b):\n    return env.get_template('{}').render(user_name=a, session_id=b)\n"
+    assert not program({"app.py": code.replace("{}", "mail.html"), "t/mail.html": mail}).findings
+    assert program({"app.py": code.replace("{}", "prompt.md"), "t/prompt.md": mail}).findings
+
+
+LOOP = """
+def shape(messages, limit):
+    count = 0
+    last = len(messages) - 4
+    for {target} in {turns}:
+        count += 1
+        text = msg['content']
+        if {test}:
+            msg['content'] = {value}
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "turns", "test", "value", "alone"),
+    [
+        ("msg", "messages", "isinstance(text, str)", "[text]", True),
+        ("msg", "messages", "msg['role'] == 'tool' and len(text) > limit", "text[:limit]", True),
+        ("i, msg", "enumerate(messages)", "text", "text.strip()", True),
+        ("i, msg", "enumerate(messages)", "i < 5", "''", False),
+        ("msg", "messages", "count < last", "''", False),
+        ("msg", "messages", "msg is not messages[-1]", "''", False),
+        ("msg", "messages", "text", "text + str(count)", False),
+        ("msg", "messages[1:-4]", "text", "''", False),
+    ],
+)
+def test_what_follows_from_a_turn(target: str, turns: str, test: str, value: str, alone: bool) -> None:
+    func = ast.parse(LOOP.format(target=target, turns=turns, test=test, value=value)).body[0]
+    (node,) = (n for n in ast.walk(func) if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store))
+    assert follows_from_turn(node, func) is alone
+
+
+@pytest.mark.parametrize(("name", "merges"), [("out", True), ("messages", False)])
+def test_lists_that_a_loop_builds(name: str, merges: bool) -> None:
+    func = ast.parse(
+        "def f(messages):\n    out = []\n    for m in messages:\n        if out:\n"
+        f"            {name}[-1]['content'] += m\n        else:\n            out.append(m)"
+    ).body[0]
+    (node,) = (n for n in ast.walk(func) if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store))
+    assert is_built_here(node, name, func) is merges
+
+
+def test_a_text_filled_at_import_is_made_once(program: Run) -> None:
+    found = program(f"import time\nPROMPT = 'Today: {{at}}. {LONG}'.format(at=int(time.time()))\n")
+    assert {f.scope.value for f in found.findings} <= {"process"}
+
+
+def test_numbers_have_one_line(program: Run) -> None:
+    code = "from textwrap import dedent\ndef prompt(n: {}):\n    return dedent(f'''\n        {{n}}\n        {}\n''')\n"
+    assert "dedent-after-interpolation" not in program(code.format("int", LONG)).seen
+    assert "dedent-after-interpolation" in program(code.format("str", LONG)).seen
