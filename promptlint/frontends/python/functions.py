@@ -26,7 +26,7 @@ from promptlint.frontends.python.values import (
     Value,
     choice,
 )
-from promptlint.layout import Scope
+from promptlint.layout import Kind, Scope
 from promptlint.source import Place
 
 _GROWING = frozenset(("append", "extend", "insert", "update", "add", "setdefault"))
@@ -211,6 +211,8 @@ def invoke(
         return NONE
     tired = m.exhausted or (m.steps > MAX_STEPS // 2 and not telling)
     if func.node in m.stack or len(m.stack) >= MAX_DEPTH or tired or not worth(func):
+        if func.node in m.stack and cause is not None and cause.kind is Kind.UNORDERED:
+            cause = None  # a set that goes down a recursion holds what was visited
         return Unknown(place, name=func.name, path=f"{func.name}()", cause=cause)
     quiet = cause is None and not shape_changes(func)
     if quiet and func.node in m.dull:
