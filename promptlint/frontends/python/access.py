@@ -35,6 +35,7 @@ from promptlint.layout import Cause, Confidence, Kind, Scope
 from promptlint.source import Place
 
 MAX_UNROLL = 16
+MAX_ITEMS = 2000  # taken from one list into another; a program can double a list again and again
 _BUILTINS = frozenset(dir(builtins))
 _DATE_PARTS = {
     "date": Scope.DAY,
@@ -266,7 +267,7 @@ def items(m: Machine, value: Value, node: ast.expr, frame: Frame) -> list[Item]:
     if isinstance(value, ListV):
         if value.order is not None:
             return [Item(Unknown(frame.module.place(node), name=value.name, cause=value.order), spread=True)]
-        return list(value.items)
+        return value.items[:MAX_ITEMS]
     if isinstance(value, DictV):
         if value.order is not None:
             return [Item(Unknown(frame.module.place(node), cause=value.order), spread=True)]

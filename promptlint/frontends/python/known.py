@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from promptlint.frontends.python.pieces import Lit
+from promptlint.frontends.python.pieces import Lit, Seg
 from promptlint.frontends.python.values import Const, DictV, FuncV, Item, ListV, Obj, Str, Value
 
 LONGEST = 1_000_000  # characters of a text that is computed
@@ -79,8 +79,10 @@ def text(value: Str, result: str) -> Str:
     """Return a text computed from a known one, placed where that stands."""
     if not result:
         return Str(())
-    first = next((p for p in value.parts if isinstance(p, Lit)), None)
-    return value if first is None else Str((replace(first, text=result, whole=True),))
+    first = value.parts[0] if value.parts else None
+    if isinstance(first, Lit):
+        return Str((replace(first, text=result, whole=True),))
+    return Str((Seg(replace(first.segment, text=result)),)) if isinstance(first, Seg) else value
 
 
 def sliced(value: Str, part: slice) -> Str | None:

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from promptlint.frontends.python.calls import Arguments
 
 Handler = Callable[[Machine, "Value", "Arguments", ast.Call, Frame], Value]
-_KEEPING = {"upper", "lower", "title", "capitalize", "encode", "decode", "casefold", "expandtabs", "swapcase"}
+_CASES = {"upper": str.upper, "lower": str.lower, "casefold": str.casefold, "swapcase": str.swapcase}
+_KEEPING = {"title", "capitalize", "encode", "decode", "expandtabs"}
 _TESTS = {
     "startswith",
     "endswith",
@@ -85,6 +86,8 @@ def _text(m: Machine, value: Str, name: str, given: Arguments, node: ast.Call, f
         return text.stripped(value, name, chars if isinstance(chars, str) else None)
     if name == "replace" and len(given.args) >= 2:
         return replaced(value, given.args[0], given.args[1], node, frame)
+    if name in _CASES:
+        return text.recased(value, _CASES[name])
     if name in _KEEPING or name in ("removeprefix", "removesuffix", "ljust", "rjust", "center", "zfill"):
         return value
     if name in _TESTS:

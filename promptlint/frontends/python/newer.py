@@ -9,6 +9,7 @@ in the tree that ``ast`` then builds is still right::
     except A, B:                   except A| B:
     t"Hi {name}"                   f"Hi {name}"
     f"{d["key"]}"                  f"{d['key']}"
+    f"{f"{d['k']}"}"               f"{_           }"
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ def lower(text: str) -> str | None:
         return None
     data = text.encode()
     out = bytearray(data)
-    for start, end, new in _edits(cst, wrapper.module, spans, data):
+    # The outer ones last: what they overwrite needs no edit of its own.
+    edits = sorted(_edits(cst, wrapper.module, spans, data), key=lambda edit: edit[1] - edit[0])
+    for start, end, new in edits:
         out[start:end] = new.ljust(end - start)[: end - start]
     return out.decode(errors="replace")
 
@@ -72,6 +75,9 @@ def _fstring(cst: Any, node: Any, spans: Any, data: bytes) -> Iterator[tuple[int
         changed = body.replace(b"\\", b" ")
         if quote[:1] in changed and inner not in changed:
             changed = changed.replace(quote[:1], inner)
+        elif quote in changed:
+            # No quote is left for it. Any name will do: its text is read from the file again.
+            changed = b"_"
         if len(quote) == 1:
             changed = changed.replace(b"\n", b" ")
         if changed != body:

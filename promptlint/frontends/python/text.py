@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from promptlint.frontends import fields
@@ -94,9 +94,13 @@ def joined(separator: tuple[Part, ...], items: Sequence[Item], order: Cause | No
     if order is not None:
         return Str((Hole(place, "join", cause=order, multiline=any("\n" in text_of(p) for p in separator)),))
     out: list[Part] = []
+    # Before the first element that is surely there, a separator comes and goes with the element before it.
+    sure = next((i for i, item in enumerate(items) if not (item.guards or item.spread)), 0)
     for index, item in enumerate(items):
         piece = parts_of(item.value, place, "")
-        if index:
+        if index < sure:
+            piece = piece + separator
+        elif index > sure:
             piece = separator + piece
         if item.spread:
             piece = (Loop(Guard("for", "", place), piece),)
@@ -132,11 +136,21 @@ def dedented(value: Str) -> Str:
         return Str((replace(first, text=textwrap.dedent(plain), whole=True),))
     if not margin:
         return value
-    pattern = re.compile(rf"(^|\n)[ \t]{{1,{margin}}}")
-    return Str(_map_text(value.parts, lambda text: pattern.sub(r"\1", text)))
+    pattern = re.compile(rf"\n[ \t]{{1,{margin}}}")
+    parts = list(_map_text(value.parts, lambda text: pattern.sub("\n", text)))
+    opening = parts[0] if parts else None
+    if isinstance(opening, Lit):
+        text = re.sub(rf"^[ \t]{{1,{margin}}}", "", opening.text)
+        parts[0] = opening.cut(len(opening.text) - len(text), len(opening.text))
+    return Str(tuple(parts))
 
 
-def _map_text(parts: tuple[Part, ...], change) -> tuple[Part, ...]:  # type: ignore[no-untyped-def]
+def recased(value: Str, change: Callable[[str], str]) -> Str:
+    """Return ``value.upper()`` and its like: every known piece changed by itself."""
+    return Str(_map_text(value.parts, change))
+
+
+def _map_text(parts: tuple[Part, ...], change: Callable[[str], str]) -> tuple[Part, ...]:
     out: list[Part] = []
     for part in parts:
         if isinstance(part, Lit):
@@ -146,6 +160,8 @@ def _map_text(parts: tuple[Part, ...], change) -> tuple[Part, ...]:  # type: ign
             out.append(Alt(part.guard, tuple(_map_text(b, change) for b in part.branches)))
         elif isinstance(part, Loop):
             out.append(Loop(part.guard, _map_text(part.parts, change)))
+        elif isinstance(part, Seg) and part.segment.text is not None:
+            out.append(Seg(replace(part.segment, text=change(part.segment.text))))
         else:
             out.append(part)
     return tuple(out)

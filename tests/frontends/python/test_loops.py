@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.frontends.python.conftest import Program
+from tests.frontends.python.build import Program
 
 Run = Callable[..., Program]
 

@@ -1,0 +1,83 @@
+"""Newer syntax, rewritten in place: same length, same positions, readable by this interpreter."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from promptlint.frontends.python.newer import lower
+from tests.frontends.python.build import run
+
+pytest.importorskip("libcst")
+
+NEWER = [
+    "type Alias[T] = list[T]\n",
+    "type Plain = int | str\n",
+    "def first[T: int, *Ts, **P](x: T) -> T:\n    return x\n",
+    "class Box[T]:\n    item: T\n",
+    "async def run[T](x: T) -> T:\n    return x\n",
+    'def quote(d):\n    return f"{d["key"]} {f"{d[\'k\']}"} é"\n',
+    "def lines(xs):\n    return f'{'\\n'.join(xs)}'\n",
+    "def spread(xs):\n    return f'{[\n        x for x in xs\n    ]}'\n",
+]
+OLDER = [
+    "X = 'é 世界'\n",
+    "def plain(a, *, b=1):\n    return {'k': [a, b]}\n",
+    "# type Alias[T] = no\n",
+    "\n",
+    "type = 3\n",
+]
+
+
+@pytest.mark.parametrize("source", NEWER)
+def test_one_construct(source: str) -> None:
+    low = lower(source)
+    assert low is not None
+    assert len(low) == len(source)
+    ast.parse(low)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from(NEWER + OLDER), min_size=1, max_size=8))
+def test_any_file_keeps_its_length_and_places(chunks: list[str]) -> None:
+    source = "".join(chunks)
+    low = lower(source)
+    assert low is not None
+    assert len(low) == len(source)
+    assert [len(line) for line in low.split("\n") if "世" in line] == [
+        len(line) for line in source.split("\n") if "世" in line
+    ]
+    names = [
+        n.name
+        for n in ast.walk(ast.parse(low))
+        if isinstance(n, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef)
+    ]
+    for name in names:
+        assert source.index(name) == low.index(name)
+
+
+def test_what_nobody_can_read_stays_unread() -> None:
+    assert lower("def broken(:\n") is None
+
+
+def test_a_newer_file_is_analysed() -> None:
+    found = run(
+        "from openai import OpenAI\n"
+        "type Text = str\n"
+        "def show[T](x: T, d: dict) -> str:\n"
+        '    return f"Hi {d["name"]}, {x}"\n'
+        "def ask(question, d):\n"
+        "    return OpenAI().chat.completions.create(messages=[{'role': 'system', 'content': show(question, d)}])\n"
+    )
+    assert found.seen == []
+    assert found.text.startswith("<system>Hi {d[")
+    assert found.text.endswith(", {x ~request-input/request}")
+
+
+def test_a_broken_file_is_said_and_the_others_are_read() -> None:
+    found = run({"app.py": "prompt = (\n", "ok.py": "SYSTEM_PROMPT = 'You are a kind and patient helper.'\n"})
+    assert found.seen == ["parse-error"]
+    assert found.named("SYSTEM_PROMPT") == "<system>You are a kind and patient helper."
