@@ -222,7 +222,7 @@ def invoke(
     kept = None if key is None else m.memo.get(key) or m.local.get(key)
     if kept is not None:
         m.project.reads |= kept.reads
-        return fresh(kept.value)
+        return fresh(_returned(kept.value, func, place))
     inner = Frame(
         func.module,
         {},
@@ -256,12 +256,12 @@ def invoke(
     if quiet and silent and isinstance(value, Unknown | Const) and value.cause is None:
         # Nothing of it reaches a prompt; it will be so for other unknown arguments.
         m.dull[func.node] = frozenset(reads)
-    value = _returned(value, func, place)
     if key is not None:
+        # Kept as the function returns it: the way from here is this caller's own.
         table = m.memo if silent else m.local
         table[key] = Kept(value, (*args, *keywords.values()), frozenset(reads))
-        return fresh(value)
-    return value
+        value = fresh(value)
+    return _returned(value, func, place)
 
 
 def shape_changes(func: FuncV) -> bool:

@@ -1,0 +1,69 @@
+"""Templates met by code: Jinja and LangChain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.frontends.python.build import Program
+
+JINJA = (
+    "from datetime import datetime\nfrom jinja2 import Environment, FileSystemLoader, Template\n"
+    "env = Environment(loader=FileSystemLoader('t'))\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("expression", "extra", "files", "expected"),
+    [
+        ("Template('Hi {{ x }}').render(x='y')", "", {}, "Hi y"),
+        ("env.from_string('Hi {{ x }}').render(x=name)", "", {}, "Hi {x}"),
+        (
+            "env.get_template('s.j2').render(now=datetime.now())",
+            "",
+            {"t/s.j2": "At {{ now }}. {% if admin %}Admin{% endif %}"},
+            "At {now ~clock/request}. [admin? Admin]",
+        ),
+        (
+            "env.get_template('s.j2').render()",
+            "env.globals['now'] = datetime.now",
+            {"t/s.j2": "At {{ now() }} end"},
+            "At {now ~clock/request} end",
+        ),
+        (
+            "env.get_template('s.j2').render(x='y')",
+            "",
+            {"t/s.j2": "A {% include 'b.j2' %}", "t/b.j2": "B {{ x }}"},
+            "A B y",
+        ),
+        ("env.get_template('s.j2').render(x=1, unused=datetime.now())", "", {"t/s.j2": "A {{ x }}"}, "A 1"),
+    ],
+)
+def test_jinja(
+    system: Callable[..., str], expression: str, extra: str, files: dict[str, str], expected: str
+) -> None:
+    assert system(expression, f"{JINJA}{extra}\n", files=files) == expected
+
+
+LANGCHAIN = """
+from datetime import datetime
+from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
+p = ChatPromptTemplate.from_messages([
+    ('system', 'You are {role}. Now {now}. Answer well.'), MessagesPlaceholder('history'), ('human', '{question}')])
+def ask(question, history):
+    return p.partial(now=lambda: datetime.now().isoformat()).invoke(
+        {'role': 'a guide', 'question': question, 'history': history})
+"""
+
+
+def test_a_callable_partial_is_called_each_time(program: Callable[..., Program]) -> None:
+    assert program(LANGCHAIN).texts[-1] == (
+        "<system>You are a guide. Now {now ~clock/request}. Answer well."
+        "<>{history ~history/session}<user>{question ~request-input/request}"
+    )
+
+
+def test_a_value_partial_is_kept(program: Callable[..., Program]) -> None:
+    found = program(LANGCHAIN.replace("lambda: datetime.now().isoformat()", "'noon'"))
+    assert found.texts[-1].startswith("<system>You are a guide. Now noon.")

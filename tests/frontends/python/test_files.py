@@ -1,0 +1,67 @@
+"""Text and data that a program loads from files beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+HEAD = "from pathlib import Path\nimport json, os, tomllib, yaml\nHERE = Path(__file__).parent\n"
+TEXT = "Text of the file."
+
+
+@pytest.mark.parametrize(
+    ("expression", "path"),
+    [
+        ("(HERE / 'p.md').read_text()", "p.md"),
+        ("(HERE / 'prompts' / 'p.md').read_text(encoding='utf-8').strip()", "prompts/p.md"),
+        ("HERE.joinpath('prompts', 'p.md').read_text()", "prompts/p.md"),
+        ("Path(__file__).with_name('p.md').read_text()", "p.md"),
+        ("open(os.path.join(os.path.dirname(__file__), 'p.md')).read()", "p.md"),
+        ("open('prompts/p.md').read()", "prompts/p.md"),
+        ("load('p')", "p.md"),
+    ],
+)
+def test_paths(system: Callable[..., str], expression: str, path: str) -> None:
+    head = f"{HEAD}def load(name):\n    with open(HERE / f'{{name}}.md') as f:\n        return f.read()\n"
+    assert system(expression, head, files={path: TEXT}) == TEXT
+
+
+def test_above_the_file(system: Callable[..., str]) -> None:
+    shown = system(
+        "(Path(__file__).resolve().parent.parent / 'p.md').read_text()",
+        HEAD,
+        files={"p.md": TEXT},
+        path="a/b.py",
+    )
+    assert shown == TEXT
+
+
+@pytest.mark.parametrize(
+    ("load", "path", "text"),
+    [
+        ("json.load(open('c.json'))", "c.json", '{"prompts": {"system": "Be {tone}"}}'),
+        ("json.loads((HERE / 'c.json').read_text())", "c.json", '{"prompts": {"system": "Be {tone}"}}'),
+        (
+            "yaml.safe_load((HERE / 'c.yaml').read_text())",
+            "c.yaml",
+            "prompts:\n  system: |-\n    Be {tone}\n",
+        ),
+        ("tomllib.loads((HERE / 'c.toml').read_text())", "c.toml", '[prompts]\nsystem = "Be {tone}"\n'),
+    ],
+)
+def test_data(system: Callable[..., str], load: str, path: str, text: str) -> None:
+    head = f"{HEAD}CONFIG = {load}\n"
+    assert system("CONFIG['prompts']['system']", head, files={path: text}) == "Be {tone}"
+    assert system("CONFIG['prompts']['system'].format(tone='kind')", head, files={path: text}) == "Be kind"
+
+
+def test_a_file_that_is_not_there_is_a_hole(system: Callable[..., str]) -> None:
+    assert system("(HERE / 'none.md').read_text() + ' end'", HEAD) == "{(HERE / 'none.md').read_text()} end"
+
+
+def test_the_file_is_a_dependency_of_the_unit() -> None:
+    from tests.frontends.python.build import analyze, send
+
+    (unit,) = analyze({"app.py": send("(HERE / 'p.md').read_text()", HEAD), "p.md": TEXT})
+    assert unit.dependencies == ("app.py", "p.md")

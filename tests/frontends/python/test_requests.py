@@ -1,0 +1,115 @@
+"""Calls to models: sections in the order in which the provider reads them, parameters, replicas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.frontends.python.build import Program
+
+Run = Callable[..., Program]
+TAIL = "<user>{question ~request-input/request}"
+SYSTEM = "{'role': 'system', 'content': 'Be brief'}"
+USER = "{'role': 'user', 'content': question}"
+
+
+@pytest.mark.parametrize(
+    ("head", "call", "provider", "expected"),
+    [
+        (
+            "from openai import OpenAI",
+            f"OpenAI().chat.completions.create(messages=[{SYSTEM}, {USER}])",
+            "openai",
+            "<system>Be brief" + TAIL,
+        ),
+        (
+            "import openai",
+            f"openai.chat.completions.create(messages=[{SYSTEM}, {USER}])",
+            "openai",
+            "<system>Be brief" + TAIL,
+        ),
+        (
+            "from openai import AsyncOpenAI\nc = AsyncOpenAI()",
+            "c.responses.create(input=question, instructions='Be brief')",
+            "openai",
+            "<system>Be brief" + TAIL,
+        ),
+        (
+            "import anthropic\nc = anthropic.Anthropic()",
+            f"c.messages.create(messages=[{USER}], system='Be brief')",
+            "anthropic",
+            "<system>Be brief" + TAIL,
+        ),
+        (
+            "import ollama",
+            f"ollama.chat(model='m', messages=[{SYSTEM}, {USER}])",
+            "ollama",
+            "<system>Be brief" + TAIL,
+        ),
+        (
+            "import litellm",
+            f"litellm.completion('m', messages=[{SYSTEM}, {USER}])",
+            "",
+            "<system>Be brief" + TAIL,
+        ),
+        (
+            "import boto3\nc = boto3.client('bedrock-runtime')",
+            "c.converse(system=[{'text': 'Be brief'}], messages=[{'role': 'user', 'content': [{'text': question}]}])",
+            "bedrock",
+            "<system>Be brief" + TAIL,
+        ),
+    ],
+)
+def test_surfaces(program: Run, head: str, call: str, provider: str, expected: str) -> None:
+    found = program(f"{head}\ndef ask(question):\n    return {call}\n")
+    assert (found.text, found.request.provider) == (expected, provider)
+
+
+def test_tools_and_system_come_first_wherever_they_are_written(program: Run) -> None:
+    found = program(
+        "import anthropic\nc = anthropic.Anthropic()\ndef ask(question, history):\n"
+        f"    return c.messages.create(messages=[*history, {USER}], system=[{{'type': 'text', 'text': 'Be brief', "
+        "'cache_control': {'type': 'ephemeral', 'ttl': '1h'}}], tools=[{'name': 'look', 'description': 'Looks'}])\n"
+    )
+    assert (
+        found.text
+        == '<tools>"name": look"description": Looks<system>Be brief<>{history ~history/session}' + TAIL
+    )
+    (mark,) = [s.breakpoint for s in found.request.segments if s.breakpoint]
+    assert (mark.marker, mark.ttl) == ("cache_control", "1h")
+
+
+@pytest.mark.parametrize(
+    "value", ["'auto' if turn == 0 else 'none'", "{'type': 'auto'} if turn == 0 else {'type': 'none'}"]
+)
+def test_a_parameter_that_flips_with_the_turn(program: Run, value: str) -> None:
+    found = program(
+        "from openai import OpenAI\ndef ask(messages, turn):\n"
+        f"    return OpenAI().chat.completions.create(messages=messages, tool_choice={value})\n"
+    )
+    assert found.seen == ["parameter-flips"]
+
+
+def test_a_parameter_chosen_once_is_silent(program: Run) -> None:
+    found = program(
+        "from openai import OpenAI\ndef ask(messages, strict):\n"
+        "    return OpenAI().chat.completions.create(messages=messages, tool_choice='auto' if strict else 'none')\n"
+    )
+    assert found.seen == []
+
+
+def test_a_replica_drawn_for_each_call(program: Run) -> None:
+    found = program(
+        "import random\nfrom openai import OpenAI\nclients = [OpenAI(base_url='http://a'), OpenAI(base_url='http://b')]\n"
+        "def ask(messages):\n    return random.choice(clients).chat.completions.create(messages=messages)\n"
+    )
+    assert found.codes == ["PL701"]
+
+
+def test_tools_that_grow_while_the_conversation_goes_on(program: Run) -> None:
+    found = program(
+        "from openai import OpenAI\ndef ask(messages, found):\n    tools = [{'name': 'look'}]\n    while True:\n"
+        "        OpenAI().chat.completions.create(messages=messages, tools=tools)\n        tools.append({'name': 'new'})\n"
+    )
+    assert "tools-changed" in found.seen
