@@ -219,10 +219,9 @@ class _Run:
     def _with_edits(self, finding: Finding) -> Finding:
         if finding.code not in ("PL201", "PL202"):
             return finding
-        from promptlint.fixes.order import with_order
+        from promptlint.fixes.order import place_of, with_order
 
-        place = finding.primary if finding.code == "PL201" else finding.origin or finding.primary
-        return with_order(finding, self._world.peek(place.path))
+        return with_order(finding, self._world.peek(place_of(finding).path))
 
     def _per_file(self, finding: Finding) -> Finding:
         file = self._world.file(finding.primary.path)

@@ -12,6 +12,10 @@ _LISTINGS = frozenset({"listdir", "glob", "iglob", "iterdir", "rglob"})
 """Calls whose elements can be compared; those of ``scandir`` and ``walk`` cannot."""
 
 
+_INTO_TEXT = ("formatted here", "given as ")
+"""How the notes of the steps begin in which a value enters a text."""
+
+
 def with_order(finding: Finding, source: SourceFile | None) -> Finding:
     """Return the finding with the edits that mend it, if ``sorted`` keeps the meaning of the code.
 
@@ -21,12 +25,24 @@ def with_order(finding: Finding, source: SourceFile | None) -> Finding:
     if finding.fix is None or finding.fix.edits or source is None or not source.path.endswith(".py"):
         return finding
     if finding.code == "PL201":
-        edits = _around_join(source, finding.primary)
+        edits = _around_join(source, place_of(finding))
     elif finding.code == "PL202":
-        edits = _around_listing(source, finding.origin or finding.primary)
+        edits = _around_listing(source, place_of(finding))
     else:
         return finding
     return replace(finding, fix=replace(finding.fix, edits=edits, safe=True)) if edits else finding
+
+
+def place_of(finding: Finding) -> Place:
+    """Return the place that gets an order: where files are listed, or where a collection becomes text.
+
+    That is the first step that formats it or passes it on. What stands around it may be a join as well, of
+    parts whose order has a meaning.
+    """
+    if finding.code == "PL202":
+        return finding.origin or finding.primary
+    steps = (step.place for step in finding.related if step.note.startswith(_INTO_TEXT))
+    return next(steps, finding.related[0].place if finding.related else finding.primary)
 
 
 def _around_join(source: SourceFile, place: Place) -> tuple[Edit, ...]:

@@ -2,9 +2,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from promptlint.config import Config
+from promptlint.engine import Request, check
 from promptlint.findings import Finding, Fix
 from promptlint.fixes.apply import plan
 from promptlint.fixes.order import with_order
@@ -78,3 +81,44 @@ def test_a_fix_that_breaks_the_file_is_left(make_finding: Make) -> None:
     finding = with_order(replace(make_finding(source, 4, 8), code="PL201", fix=Fix("sort")), source)
     assert finding.fix is not None
     assert finding.fix.edits == ()
+
+
+PROGRAM = """
+from openai import OpenAI
+
+client = OpenAI()
+TOPICS = {"billing", "shipping", "product"}
+RULES = "You sort tickets into topics. Answer with one word only, and never with a sentence. " * 4
+
+
+def listed(tags):
+    return ", ".join(tags)
+
+
+def ask(question):
+    system = EXPRESSION
+    messages = [{"role": "system", "content": system}, {"role": "user", "content": question}]
+    return client.chat.completions.create(model="gpt-4o", messages=messages)
+"""
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ('"Topics: " + ", ".join(TOPICS) + RULES', '", ".join(sorted(TOPICS)) + RULES'),
+        (
+            '"\\n".join(["x", ", ".join(TOPICS), RULES])',
+            '"\\n".join(["x", ", ".join(sorted(TOPICS)), RULES])',
+        ),
+        ('"Topics: {} {}".format(", ".join(TOPICS), RULES)', '.format(", ".join(sorted(TOPICS)), RULES)'),
+        ('"Topics: " + listed(TOPICS) + RULES', 'return ", ".join(sorted(tags))'),
+        ('"\\n".join(["x", str(TOPICS), RULES])', None),  # the order of these parts is meant
+    ],
+)
+def test_the_join_that_makes_the_text(tmp_path: Path, expression: str, expected: str | None) -> None:
+    (tmp_path / "a.py").write_text(PROGRAM.replace("EXPRESSION", expression))
+    report = check(Request(("a.py",), Config(root=tmp_path, cache=False), tmp_path))
+    assert [finding.code for finding in report.active] == ["PL201"]
+    texts = list(plan(report.active, report.load).texts.values())
+    assert len(texts) == (0 if expected is None else 1)
+    assert expected is None or expected in texts[0]
