@@ -100,6 +100,12 @@ class _Bounded(ImmutableSandboxedEnvironment):
             raise ValueError("a product over the limit")
         return super().call_binop(context, operator, left, right)
 
+    def call(self, context: Context, function: Any, /, *args: Any, **named: Any) -> Any:
+        """Call a function; sample data in its place is its answer, as ``now`` for ``{{ now() }}``."""
+        if isinstance(function, str | int | float | list | dict):
+            return function
+        return super().call(context, function, *args, **named)
+
 
 class Renderer:
     """Renders one project's templates; ``load`` gives the text of a template by name, or None."""
@@ -156,11 +162,14 @@ class Renderer:
                 parts.append(part)
         except TemplateError as error:
             where = _where(error, name)
-            step = "give every variable in --context" if "undefined" in str(error) else "correct the template"
+            step = "give every variable in --context; the value of `name` answers `name()` too" if "undefined" in str(error) else "correct the template"
             raise InputError(f"{where}: {error.message or type(error).__name__}", step) from None
         except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError) as error:
             where = _where(error, name)
-            raise InputError(f"{where}: {type(error).__name__} while rendering: {error}", "") from None
+            raise InputError(
+                f"{where}: {type(error).__name__} while rendering: {error}",
+                "give the values in --context the types that the template expects",
+            ) from None
         return "".join(parts)
 
     def _cut(self, marked: str) -> tuple[Piece, ...]:

@@ -78,3 +78,19 @@ def test_an_error_names_the_line_of_the_template() -> None:
         render("one\ntwo\n{{ missing }}")
     with pytest.raises(InputError, match=r"^part\.j2:2: ZeroDivisionError"):
         render("{% include 'part.j2' %}", {"part.j2": "x\n{{ 1 / zero }}"}, zero=0)
+
+
+def test_sample_data_answers_a_call() -> None:
+    text = "".join(
+        piece.text
+        for piece in render(
+            "{{ now() }} {{ clock.now().strftime('%H') }}", now="09:00", clock={"now": {"strftime": "09"}}
+        )
+    )
+    assert text == "09:00 09"
+
+
+def test_a_function_without_sample_says_how_to_give_one() -> None:
+    with pytest.raises(InputError) as caught:
+        render("{{ now() }}")
+    assert "answers `name()`" in caught.value.next_step
