@@ -169,6 +169,8 @@ def unknown_call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, 
     made = engines.made(m, path, given, node, frame)
     if made is not None:
         return made
+    if short == "pop":
+        m.recorder.mutated(m, callee, short, given, node, frame)
     if short in ("get", "pop", "setdefault", "getlist") and given.args:
         label = access.plain(given.args[0])
         base = callee.name.rsplit(".", 1)[0] if "." in callee.name else ""
@@ -182,7 +184,7 @@ def unknown_call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, 
             return Str((Hole(place, frame.module.text(node), cause=items.cause),))
     if answers(m, path):
         return Unknown(place, name="response", path=f"{path}()")
-    if short in ("append", "insert", "extend", "pop", "clear", "remove"):
+    if short in ("append", "insert", "extend", "clear", "remove"):
         m.recorder.mutated(m, callee, short, given, node, frame)
         return Unknown(place, name="", path=f"{path}()")
     passed = given.cause if short not in ("get", "find", "query", "execute", "filter") else None

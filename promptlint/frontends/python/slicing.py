@@ -116,6 +116,8 @@ def _digest(statement: ast.stmt) -> Digest:
             gives = True
     if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
         used.add(statement.target.id)
+    # What the base class does to the object is seen in no name here.
+    gives = gives or "super" in used
     loud = not _is_quiet(statement)
     words |= used
     words |= defined

@@ -9,7 +9,7 @@ import pytest
 
 from promptlint.frontends.python.audience import only_shown, starts_as_code
 from promptlint.frontends.python.turns import follows_from_turn, is_built_here
-from tests.frontends.python.conftest import LONG, Program
+from tests.frontends.python.build import LONG, Program
 
 Run = Callable[..., Program]
 

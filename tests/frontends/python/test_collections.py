@@ -1,0 +1,81 @@
+"""Lists and mappings in order; sets and listings without one until they are sorted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+System = Callable[..., str]
+HEAD = "import os, random\nfrom concurrent.futures import as_completed\nfrom itertools import chain\nfrom pathlib import Path\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("p = ['b']\np.append('c')\np.extend(['d', 'e'])\np.insert(0, 'a')\np += ['f']", "a|b|c|d|e|f"),
+        ("p = ['a'] + ['b']\np = [*p, 'c', *['d']]", "a|b|c|d"),
+        ("p = [x.upper() for x in ['a', 'b']]", "A|B"),
+        ("p = [x for x in ['a', '', 'b'] if x]", "a|b"),
+        ("p = [a + b for a in ['a', 'b'] for b in ['c', 'd']]", "ac|ad|bc|bd"),
+        ("p = [f'{i}{x}' for i, x in enumerate(['a', 'b'], 1)]", "1a|2b"),
+        ("p = [f'{k}={v}' for k, v in {'a': 1, 'b': 2}.items()]", "a=1|b=2"),
+        ("p = [a + b for a, b in zip(['a', 'b'], ['c', 'd'])]", "ac|bd"),
+        ("p = list(map(str, [1, 2]))", "1|2"),
+        ("p = list(chain(['a'], ['b']))", "a|b"),
+        ("p = ['a', 'b', 'c'][1:]", "b|c"),
+        ("p = ['a', 'b', 'c'][::-1]", "c|b|a"),
+        ("p = list(reversed(['a', 'b']))", "b|a"),
+        ("p = ['a', 'b', 'c']\np.pop()\np.pop(0)", "b"),
+        ("p = ['a', 'b', 'c']\np.remove('b')\np.reverse()", "c|a"),
+        ("p = ['a', 'b']\np[0] = 'x'\ndel p[1]", "x"),
+        ("p = ['b', 'a']\np.sort()", "a|b"),
+        ("p = sorted(['b', 'a'])", "a|b"),
+        ("p = 'a b c'.split()", "a|b|c"),
+        ("p = 'a\\nb'.splitlines()", "a|b"),
+        ("d = {'a': 'x'}\nd['b'] = 'y'\nd.update(c='z')\nd |= {'e': 'w'}\np = d.values()", "x|y|z|w"),
+        ("d = {'a': 'x', **{'b': 'y'}}\np = [d['b'], d.get('a'), d.get('q', 'none')]", "y|x|none"),
+        ("d = {k: k * 2 for k in ['a', 'b']}\np = [*d, d.setdefault('c', 'z'), d.pop('a')]", "a|b|z|aa"),
+        ("p = ['a']\nif flag:\n    p.append('b')\np.append('c')", "a[flag? |b]|c"),
+        ("p = []\nif flag:\n    p.append('a')\np.append('b')\np.append('c')", "[flag? a|]b|c"),
+        ("if flag:\n    p = ['a', 'b']\nelse:\n    p = ['c']", "[flag? a|b][flag#1? c]"),
+        ("p = [f'- {d}' for d in items]", "[for items? - {d}]"),
+        ("p = ['a', *items]", "a[for ? |{items}]"),
+    ],
+)
+def test_order(system: System, body: str, expected: str) -> None:
+    assert system("'|'.join(p)", HEAD, body, arguments="question, flag, items") == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("p = {'a', 'b', 'c'}", "unordered/process"),
+        ("p = list(set(items))", "unordered/process"),
+        ("p = {x for x in items}", "unordered/process"),
+        ("p = set(items) | {'a'}", "unordered/process"),
+        ("p = os.listdir('d')", "unordered/machine"),
+        ("p = [f.name for f in Path('d').glob('*.md')]", "unordered/machine"),
+        ("p = [f.result() for f in as_completed(items)]", "unordered/request"),
+        ("p = ['a', 'b']\nrandom.shuffle(p)", "random/request"),
+        ("p = random.sample(['a', 'b', 'c'], 2)", "random/request"),
+    ],
+)
+def test_no_order(system: System, body: str, expected: str) -> None:
+    assert system("'|'.join(p)", HEAD, body, arguments="question, items").endswith(f" ~{expected}}}")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "p = sorted({'a', 'b'})",
+        "p = sorted(set(items))",
+        "p = list(set(items))\np.sort()",
+        "p = sorted(os.listdir('d'))",
+        "p = [f.name for f in sorted(Path('d').glob('*.md'))]",
+        "p = ['known' if question in {'a', 'b'} else 'new']",
+        "p = list(dict.fromkeys(items))",
+    ],
+)
+def test_order_is_fixed(system: System, body: str) -> None:
+    assert "unordered" not in system("'|'.join(p)", HEAD, body, arguments="question, items")

@@ -1,0 +1,82 @@
+"""What happens to earlier turns: kept, cut, dropped, rewritten, inserted into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.frontends.python.build import Program
+
+Run = Callable[..., Program]
+BOT = """
+from openai import OpenAI
+class Bot:
+    def __init__(self):
+        self.client = OpenAI()
+        self.messages = [{{'role': 'system', 'content': 'Be brief'}}]
+    def ask(self, question):
+        self.messages.append({{'role': 'user', 'content': question}})
+        {edit}
+        reply = self.client.chat.completions.create(model='m', messages={sent})
+        self.messages.append({{'role': 'assistant', 'content': reply.choices[0].message.content}})
+"""
+ASK = """
+from datetime import datetime
+from openai import OpenAI
+def ask(messages):
+    {edit}
+    return OpenAI().chat.completions.create(model='m', messages=messages)
+"""
+
+
+def test_a_history_that_only_grows_is_silent(program: Run) -> None:
+    found = program(BOT.format(edit="pass", sent="self.messages"))
+    assert found.seen == []
+    assert found.text == "<system>Be brief<user>{question ~request-input/request}"
+    assert found.findings == []
+
+
+@pytest.mark.parametrize(
+    ("edit", "sent"),
+    [
+        ("self.messages = self.messages[-10:]", "self.messages"),
+        ("pass", "self.messages[-10:]"),
+        ("self.messages.pop(0)", "self.messages"),
+    ],
+)
+def test_a_kept_history_is_cut(program: Run, edit: str, sent: str) -> None:
+    found = program(BOT.format(edit=edit, sent=sent))
+    assert "history-cut" in found.seen
+    assert "PL311" in found.codes
+
+
+@pytest.mark.parametrize(
+    ("edit", "expected"),
+    [
+        ("messages = messages[-5:]", ["history-cut"]),
+        ("messages.pop(0)", ["history-cut"]),
+        ("del messages[0]", ["history-cut"]),
+        ("messages.append({'role': 'user', 'content': 'more'})", []),
+        ("messages = [*messages, {'role': 'user', 'content': 'more'}]", []),
+        ("last = messages[-1]", []),
+        ("messages.insert(0, {'role': 'system', 'content': f'{datetime.now()}'})", ["history-inserted"]),
+        ("messages.insert(0, {'role': 'system', 'content': 'Be brief.'})", []),
+    ],
+)
+def test_a_given_history(program: Run, edit: str, expected: list[str]) -> None:
+    assert program(ASK.format(edit=edit)).seen == expected
+
+
+def test_turns_rewritten_by_their_distance_from_the_end(program: Run) -> None:
+    edit = (
+        "for i, message in enumerate(messages):\n        if i < len(messages) - 4:\n"
+        "            message['content'] = 'gone'"
+    )
+    found = program(ASK.format(edit=edit))
+    assert found.seen == ["history-rewritten"]
+
+
+def test_turns_that_decide_for_themselves_stay_as_they_are_once_rewritten(program: Run) -> None:
+    edit = "for message in messages:\n        if message['role'] == 'tool':\n            message['content'] = 'gone'"
+    assert program(ASK.format(edit=edit)).seen == []

@@ -1,0 +1,124 @@
+"""Classes: fields, factories, properties, inheritance; what is computed once for an object's life."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+HEAD = """
+import uuid
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum
+from functools import cached_property
+from pydantic import BaseModel, Field
+
+class Base:
+    role = "base"
+    def __init__(self, name, tone="calm"):
+        self.name = name
+        self.tone = tone
+    def prompt(self):
+        return f"{self.name}, {self.kind()}, {self.role}"
+    def kind(self):
+        return "base kind"
+    @property
+    def title(self):
+        return f"Dr. {self.name}"
+    @classmethod
+    def make(cls):
+        return cls("made")
+    @staticmethod
+    def plain(text):
+        return f"<{text}>"
+
+class Child(Base):
+    role = "child"
+    def __init__(self, name):
+        super().__init__(name, tone="loud")
+    def kind(self):
+        return f"{self.tone} " + super().kind()
+
+class Mixin:
+    def kind(self):
+        return "mixed"
+
+class Both(Mixin, Base):
+    pass
+
+@dataclass
+class Data:
+    name: str
+    tone: str = "kind"
+    made: str = field(default_factory=lambda: datetime.now().isoformat())
+    tags: list = field(default_factory=list)
+    limit: int = 3
+    def show(self):
+        return f"{self.name} {self.tone} {self.limit} {','.join(self.tags)}"
+
+class Model(BaseModel):
+    name: str
+    tone: str = Field(default="soft")
+
+class Session:
+    def __init__(self):
+        self.id = str(uuid.uuid4())
+        self.turn = 0
+    def next(self):
+        self.turn += 1
+    @cached_property
+    def once(self):
+        return f"once {datetime.now()}"
+    @property
+    def always(self):
+        return f"always {datetime.now()}"
+    def __str__(self):
+        return "a session"
+    def __call__(self, text):
+        return f"called {text}"
+
+class Tone(Enum):
+    SOFT = "soft words"
+"""
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("Base('Bob').prompt()", "Bob, base kind, base"),
+        ("Child('Bob').prompt()", "Bob, loud base kind, child"),
+        ("Both('Bob').prompt()", "Bob, mixed, base"),
+        ("Base('Bob').title", "Dr. Bob"),
+        ("Child.make().tone + Child.make().name", "loudmade"),
+        ("Base.plain('x') + Base('b').plain('y')", "<x><y>"),
+        ("Base.role + Child('c').role", "basechild"),
+        ("Data('Bob').show()", "Bob kind 3 "),
+        ("Data('Bob', 'rude', tags=['a', 'b'], limit=4).show()", "Bob rude 4 a,b"),
+        ("Model(name='a').name + Model(name='a').tone", "asoft"),
+        ("f'{Session()} {Session()(\"x\")}'", "a session called x"),
+        ("Session().once", "once {datetime.now() ~clock/session}"),
+        ("Session().always", "always {datetime.now() ~clock/request}"),
+        ("f'{Session().turn} x'", "{Session().turn ~counter/request} x"),
+        ("Tone.SOFT.value", "soft words"),
+    ],
+)
+def test_values(system: Callable[..., str], expression: str, expected: str) -> None:
+    assert system(expression, HEAD) == expected
+
+
+def test_a_class_of_another_module(system: Callable[..., str]) -> None:
+    head = "from base import Base\nclass Mine(Base):\n    role = 'mine'\n"
+    assert system("Mine('Bob').prompt()", head, files={"base.py": HEAD}) == "Bob, base kind, mine"
+
+
+def test_an_inherited_method_is_entered_for_the_class_that_overrides_what_it_calls(
+    program: Callable[..., object],
+) -> None:
+    found = program(
+        "from openai import OpenAI\nclass Base:\n    def system(self):\n        return 'Base text'\n    def ask(self, question):\n"
+        "        return OpenAI().chat.completions.create(messages=[{'role': 'system', 'content': self.system()}])\n"
+        "class Child(Base):\n    def system(self):\n        return 'Child text'\n"
+    )
+    texts = {t for t in found.texts if t.startswith("<system>")}  # type: ignore[attr-defined]
+    assert {"<system>Base text", "<system>Child text"} <= texts
