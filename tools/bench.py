@@ -1,8 +1,9 @@
-"""Measures start-up and throughput of the command line: ``python tools/bench.py [TREE ...]``.
+"""Measures start-up and throughput of the command line: ``python tools/bench.py [--growth] [TREE ...]``.
 
 Every figure is the least of several whole processes, as a user would start them: wall time, and CPU time of all
 processes together, which other work on the machine disturbs less. Ratios are of CPU time. Nothing is warmed up
-in between but promptlint's own cache, where the row says so. TREE is a folder, ``examples`` by default.
+in between but promptlint's own cache, where the row says so. TREE is a folder, ``examples`` by default; a copy of it
+is measured, since one of its files is changed. ``--growth`` measures two copies side by side as well.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import ast
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import time
@@ -60,8 +62,8 @@ def startup(cache: Path) -> None:
     row("check of one template, warm", warm, f"{warm[1] / imports[1]:.2f} times the imports")
 
 
-def tree(folder: Path, cache: Path) -> None:
-    """Print cold and warm times of one tree beside `ast.parse` over its Python files."""
+def tree(folder: Path, cache: Path, *, growth: bool) -> None:
+    """Print cold, warm and changed times of one tree beside `ast.parse` over its Python files."""
     begun, used = time.perf_counter(), time.process_time()
     files = characters = 0
     with warnings.catch_warnings():
@@ -74,12 +76,40 @@ def tree(folder: Path, cache: Path) -> None:
                 continue
             files, characters = files + 1, characters + len(data)
     parse = time.perf_counter() - begun, time.process_time() - used
-    check = ["-m", "promptlint", "check", "--isolated", "--cache-dir", str(cache / folder.name), str(folder)]
     row(f"{folder.name}: ast.parse of {files:,} files, {characters / 1e6:.1f} MB", parse)
-    cold = least(check, cache, 1)
-    row(f"{folder.name}: check, cold", cold, f"{cold[1] / parse[1]:.2f} times ast.parse")
-    warm = least(check, cache, 3)
-    row(f"{folder.name}: check, warm", warm, f"{warm[1] / cold[1]:.3f} of cold")
+    with TemporaryDirectory() as scratch:
+        work = Path(scratch, "one", folder.name)
+        shutil.copytree(folder, work, ignore=shutil.ignore_patterns(".git"), symlinks=True)
+        check = [
+            "-m",
+            "promptlint",
+            "check",
+            "--isolated",
+            "--cache-dir",
+            str(cache / folder.name),
+            str(work),
+        ]
+        cold = least(check, cache, 1)
+        row(f"{folder.name}: check, cold", cold, f"{cold[1] / parse[1]:.2f} times ast.parse")
+        warm = least(check, cache, 3)
+        row(f"{folder.name}: check, warm", warm, f"{warm[1] / cold[1]:.3f} of cold")
+        for what, path in changed(work):
+            with path.open("a", encoding="utf-8") as file:
+                file.write("\n# changed\n")
+            row(f"{folder.name}: {what} changed", least(check, cache, 1), path.relative_to(work).as_posix())
+        if growth:
+            shutil.copytree(work, Path(scratch, "one", "again"), symlinks=True)
+            twice = least([*check[:3], "--isolated", "--no-cache", str(Path(scratch, "one"))], cache, 1)
+            row(f"{folder.name}: twice the files, cold", twice, f"{twice[1] / cold[1]:.2f} times once")
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    print(f"\nLargest process so far: {peak:,.0f} MB\n")
+
+
+def changed(folder: Path) -> list[tuple[str, Path]]:
+    """Return the smallest and the largest Python file that imports something."""
+    files = sorted(folder.rglob("*.py"), key=lambda path: (path.stat().st_size, path))
+    files = [path for path in files if b"import " in path.read_bytes()]
+    return [("the smallest file", files[0]), ("the largest file", files[-1])] if files else []
 
 
 def row(what: str, times: Times, remark: str = "") -> None:
@@ -89,12 +119,15 @@ def row(what: str, times: Times, remark: str = "") -> None:
 
 def main() -> None:
     """Print a table."""
+    arguments = sys.argv[1:]
+    growth = "--growth" in arguments
+    trees = [a for a in arguments if a != "--growth"] or [str(ROOT / "examples")]
     with TemporaryDirectory() as folder:
         cache = Path(folder)
         print("| what | wall | CPU | |\n|---|---|---|---|")
         startup(cache)
-        for argument in sys.argv[1:] or [str(ROOT / "examples")]:
-            tree(Path(argument).resolve(), cache)
+        for argument in trees:
+            tree(Path(argument).resolve(), cache, growth=growth)
 
 
 if __name__ == "__main__":

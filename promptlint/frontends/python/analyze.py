@@ -6,6 +6,7 @@ import ast
 import sys
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from promptlint.catalog import Catalog
@@ -55,8 +56,8 @@ def analyze(
     project = Project(files, context)
     recorder = Recorder()
     machine = Machine(project, catalog, recorder)
-    machine.evaluate = lambda node, frame: evaluate(machine, node, frame)
-    machine.execute = lambda body, frame: execute(machine, body, frame)
+    machine.evaluate = partial(evaluate, machine)
+    machine.execute = partial(execute, machine)
     for path in files:
         if path in skip:
             continue

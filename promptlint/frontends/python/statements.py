@@ -198,13 +198,19 @@ def _merge(
         return paths[0] or before
     if len(alive) == 1:
         return alive[0]
+    first, *others = alive
     out: dict[str, Value] = {}
-    for name in {n: None for p in alive for n in p}:
-        values = [p.get(name) for p in alive]
-        if all(v is values[0] for v in values) and values[0] is not None:
-            out[name] = values[0]
+    for name, value in first.items():
+        for other in others:
+            if other.get(name) is not value:
+                out[name] = join(guard, before.get(name), [p.get(name) for p in alive])
+                break
         else:
-            out[name] = join(guard, before.get(name), values)
+            out[name] = value
+    for other in others:
+        for name in other:
+            if name not in out:
+                out[name] = join(guard, before.get(name), [p.get(name) for p in alive])
     return out
 
 

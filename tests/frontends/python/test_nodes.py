@@ -1,0 +1,44 @@
+"""The quick walk gives what `ast.walk` gives, less what is no node to us."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from promptlint.frontends.python import nodes
+
+_LEFT_OUT = (
+    *(ast.expr_context, ast.operator, ast.boolop, ast.unaryop, ast.cmpop),
+    *(ast.alias, ast.type_ignore),
+)
+_TEXT = """
+def f(a, *, b, c=1, **rest):
+    match a:
+        case {"x": 1, **more} | P(1, k=2) if a < b:
+            return {**rest, "k": [*a]}
+    try:
+        yield
+    except* OSError as e:
+        raise
+    async def g(): return await (lambda x: -x)(f"{a!r:>{b}}")
+"""
+
+
+@pytest.mark.parametrize("text", [_TEXT, Path(nodes.__file__).read_text(encoding="utf-8")])
+def test_walk_is_that_of_the_library(text: str) -> None:
+    tree = ast.parse(text)
+    assert nodes.walk(tree) == [n for n in ast.walk(tree) if not isinstance(n, _LEFT_OUT)]
+
+
+def test_statements_are_those_inside_compound_ones() -> None:
+    (function,) = ast.parse(_TEXT).body
+    assert isinstance(function, ast.FunctionDef)
+    found = [type(s).__name__ for s in nodes.statements(function.body)]
+    assert found == ["Match", "Return", "TryStar", "Expr", "Raise", "AsyncFunctionDef"]
+
+
+def test_own_leaves_the_statements_inside_out() -> None:
+    (statement,) = ast.parse("if a.b:\n    c\nelse:\n    d").body
+    assert [n.id for n in nodes.own(statement) if isinstance(n, ast.Name)] == ["a"]
