@@ -73,6 +73,7 @@ def _fields(profile: Profile) -> Iterator[tuple[str, Any]]:
 
 
 def _show(profile: Profile) -> Iterator[str]:
+    from promptlint.catalog.profile import plain_model
     from promptlint.catalog.profiles import describe_source
 
     yield f"{profile.name}: {profile.title}" + (f" ({profile.model})" if profile.model else "")
@@ -86,10 +87,11 @@ def _show(profile: Profile) -> Iterator[str]:
     for name, doubt in profile.uncertain.items():
         if name not in listed:
             yield f"{name:<28} sources disagree: {doubt}"
-    if profile.models:
+    fitting = [row for row in profile.models if row.fits(plain_model(profile.model), date.today())]
+    if rows := fitting or profile.models:
         yield ""
         yield "models (the first row that fits decides)"
-        for row in profile.models:
+        for row in rows:
             yield f"  {', '.join(row.match):<40} {_row(row)}"
             yield f"  {'':<40}   {describe_source(row.source)}"
 

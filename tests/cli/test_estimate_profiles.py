@@ -97,6 +97,7 @@ def test_profiles_of_one_model() -> None:
     shown = run("profiles", "anthropic", "--model", "claude-opus-4-7", "--isolated")
     assert "2048" in shown
     assert "4096" in shown
+    assert "claude-haiku" not in shown
 
 
 def test_own_profile_file(tmp_path: Path) -> None:
