@@ -25,12 +25,15 @@ _OF_A_VALUE = frozenset(
 """Kinds that say what a value is; one place has one of them."""
 
 
-def _weight(finding: Finding) -> tuple[int, bool, int, int]:
+def _weight(finding: Finding) -> tuple[int, bool, int, int, bool]:
+    """Weigh what is said of one place; of equals, the request that names its model says the most."""
+    cost = finding.cost
     return (
         finding.confidence.rank,
         finding.status is Status.ACTIVE,
         finding.severity.rank,
-        finding.cost.tokens if finding.cost else 0,
+        cost.tokens if cost else 0,
+        cost is not None and not cost.estimated,
     )
 
 

@@ -77,3 +77,20 @@ def test_a_date_costs_nothing_in_the_requests_of_one_day(tmp_path: Path) -> None
     dated = [one for one in report.findings if one.code == "PL101"]
     assert dated
     assert all(one.cost.tokens > 1024 and one.cost.usd_per_thousand is None for one in dated)
+
+
+def test_of_equals_the_request_that_names_its_model(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(
+        "from openai import OpenAI\n"
+        'RULES = "Answer in the language of the question. " * 200\n\n\n'
+        "def system_prompt(tenant):\n"
+        '    return f"You work for {tenant}. {RULES}"\n\n\n'
+        "def ask(client: OpenAI, user, question):\n"
+        '    system = {"role": "system", "content": system_prompt(user.tenant)}\n'
+        '    messages = [system, {"role": "user", "content": question}]\n'
+        '    return client.chat.completions.create(model="gpt-4o", messages=messages)\n'
+    )
+    report = check(Request(("a.py",), Config(root=tmp_path, cache=False), tmp_path))
+    (finding,) = (one for one in report.findings if one.code == "PL104")
+    assert finding.cost.profile == "openai-auto"
+    assert finding.cost.usd_per_thousand
