@@ -192,3 +192,38 @@ def test_sample_values_that_cannot_be_read(folder: Path, name: str, text: str, w
     result = run("layout", "good.jinja", "--context", name)
     assert code_of(result) == 2
     assert why in str(result.exception)
+
+
+def test_a_million_blanks_are_counted() -> None:
+    from promptlint.tokens.vocabulary import is_here, load_tiktoken
+
+    if not is_here("o200k_base"):
+        pytest.skip("no vocabulary on this machine")
+    encode, token_bytes = load_tiktoken("o200k_base")
+    text = "Rules." + " " * 1_000_000 + "end"
+    assert b"".join(map(token_bytes, encode(text))).decode() == text
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("a = " + "[" * 5000, "nested too deeply"),
+        ("min-lost-tokens = " + "9" * 5000, "not valid TOML"),
+        ('[jinja]\nblock = ["{{", "}}"]\n', "c.toml:2: jinja.block: another mark begins with '{{'"),
+    ],
+)
+def test_a_configuration_that_cannot_be(folder: Path, text: str, why: str) -> None:
+    (folder / "c.toml").write_text(text)
+    result = run("check", ".", "--config", "c.toml")
+    assert code_of(result) == 2
+    assert why in str(result.exception)
+
+
+def test_a_log_with_lines_of_any_kind(folder: Path) -> None:
+    from promptlint.trace.readers import open_log
+
+    good = json.dumps({"messages": [{"role": "user", "content": "hello"}]})
+    (folder / "a.jsonl").write_text("[" * 100_000 + "\n" + good + "\n" + '{"a":' * 100_000 + "\n")
+    log = open_log(folder / "a.jsonl")
+    assert len(list(log.entries)) == 1
+    assert log.skipped.count == 2

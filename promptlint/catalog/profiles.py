@@ -54,7 +54,7 @@ def _parse(path: Path) -> Mapping[str, Any]:
             return tomllib.load(file)
     except OSError as error:
         raise CatalogError(f"{path}: {error.strerror or error}", "check the path and rights") from None
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # besides broken TOML: encodings, endless numbers and nesting
         raise CatalogError(f"{path}: {error}", "correct the TOML syntax") from None
 
 

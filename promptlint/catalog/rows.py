@@ -83,10 +83,10 @@ def read_toml(path: Path, shown: str) -> dict[str, Any]:
     """
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as error:
-        raise CatalogError(f"{shown}: not TOML: {error}", "correct the line it names") from None
     except (OSError, UnicodeDecodeError) as error:
         raise CatalogError(f"{shown}: cannot be read: {error}", "save it as UTF-8") from None
+    except (ValueError, RecursionError) as error:  # besides broken TOML: endless numbers and nesting
+        raise CatalogError(f"{shown}: not TOML: {error}", "correct the line it names") from None
 
 
 def rows(data: Mapping[str, Any], table: str, shown: str) -> Iterator[Row]:

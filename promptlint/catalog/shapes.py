@@ -177,7 +177,7 @@ def shape_of_config(path: Path) -> Shape:
         config = config.get("text_config", config)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}", "check the path given with --model") from None
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         raise InputError(f"{path}: not a JSON object", "give a Hugging Face config.json") from None
     try:
         hidden, heads = int(config["hidden_size"]), int(config["num_attention_heads"])

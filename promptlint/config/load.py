@@ -43,7 +43,7 @@ def _has_section(path: Path) -> bool:
         return False
     try:
         return "promptlint" in tomllib.loads(text).get("tool", {})
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError, AttributeError, TypeError):
         return "[tool.promptlint" in text  # `load` says what is wrong with it
 
 
@@ -63,7 +63,9 @@ def load(path: Path) -> Config:
         ) from None
     except UnicodeDecodeError:
         raise ConfigError(f"{path}: not valid UTF-8", "save it as UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError:
+        raise ConfigError(f"{path}: nested too deeply", "mend the syntax") from None
+    except ValueError as error:  # of numbers with thousands of digits, too
         raise ConfigError(f"{path}: not valid TOML: {error}", "mend the syntax") from None
     prefix: tuple[str, ...] = ()
     if path.name == "pyproject.toml":
@@ -97,7 +99,12 @@ def _read_table(
 def _jinja(path: tuple[str, ...], value: Any, root: Path) -> Jinja:
     if not isinstance(value, dict):
         raise Invalid(path, "must be a table")
-    return Jinja(**_read_table(value, JINJA_KEYS, path, root))
+    jinja = Jinja(**_read_table(value, JINJA_KEYS, path, root))
+    starts = {"block": jinja.block[0], "variable": jinja.variable[0], "comment": jinja.comment[0]}
+    for key, start in starts.items():
+        if list(starts.values()).count(start) > 1:
+            raise Invalid((*path, key), f"another mark begins with {start!r}, too")
+    return jinja
 
 
 def _error(path: Path, text: str, prefix: tuple[str, ...], fault: Invalid) -> ConfigError:

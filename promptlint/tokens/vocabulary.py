@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
@@ -13,6 +14,8 @@ from promptlint.errors import UsageError
 
 Encode = Callable[[str], list[int]]
 TokenBytes = Callable[[int], bytes]
+_MOST_BLANKS = 65_535  # the most that a pattern can count
+_ENDLESS = re.compile(r"\s{65535}")
 
 
 def is_here(name: str) -> bool:
@@ -86,7 +89,23 @@ def load_tiktoken(name: str) -> tuple[Encode, TokenBytes]:
     if len(ranks) != len(lines) or not lines[-1].endswith(b" %d" % (len(lines) - 1)):
         ranks = {a2b_base64(token): int(rank) for token, rank in map(bytes.split, lines)}
     encoding = tiktoken.Encoding(name=name, pat_str=row.pattern, mergeable_ranks=ranks, special_tokens={})
-    return encoding.encode_ordinary, encoding.decode_single_token_bytes
+    return _in_pieces(encoding.encode_ordinary), encoding.decode_single_token_bytes
+
+
+def _in_pieces(encode: Encode) -> Encode:
+    """Return an encoder that takes texts with endless blanks, too.
+
+    The pattern of tiktoken overflows its stack on about a million blanks in a row, and that ends the process.
+    Such a text is cut every `_MOST_BLANKS` characters; a cut may add one token.
+    """
+
+    def encoded(text: str) -> list[int]:
+        if len(text) <= _MOST_BLANKS or not _ENDLESS.search(text):
+            return encode(text)
+        pieces = (text[at : at + _MOST_BLANKS] for at in range(0, len(text), _MOST_BLANKS))
+        return [token for piece in pieces for token in encode(piece)]
+
+    return encoded
 
 
 def has_splintr() -> bool:
