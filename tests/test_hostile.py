@@ -3,6 +3,7 @@
 import json
 import os
 import sqlite3
+import subprocess
 import sys
 from pathlib import Path
 
@@ -227,3 +228,35 @@ def test_a_log_with_lines_of_any_kind(folder: Path) -> None:
     log = open_log(folder / "a.jsonl")
     assert len(list(log.entries)) == 1
     assert log.skipped.count == 2
+
+
+def test_a_revision_is_never_an_option_of_git(folder: Path) -> None:
+    (folder / ".git").rmdir()
+    subprocess.run(["git", "init", "-q"], check=True)
+    assert code_of(run("diff", "--", f"--output={folder / 'planted'}")) == 2
+    assert not (folder / "planted").exists()
+
+
+@posix
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams(folder: Path, closed: str) -> None:
+    command = f'exec "$0" -m promptlint check good.jinja --no-cache {closed}'
+    path = os.pathsep.join(sys.path)
+    done = subprocess.run(
+        ["sh", "-c", command, sys.executable],
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": path},
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+
+
+def test_a_chained_hash_stands_in_a_request_once(folder: Path) -> None:
+    lines = [
+        {"timestamp": t, "input_length": 512 * len(h), "output_length": 1, "hash_ids": h}
+        for t, h in ((0, [1]), (1, [1] * 20), (1e300, [1]), (3, [1, 2]))
+    ]
+    (folder / "a.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    result = run("trace", "a.jsonl", "--isolated")
+    assert code_of(result) == 0
+    assert "stands in hash_ids twice" in result.stdout

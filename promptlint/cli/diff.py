@@ -77,7 +77,8 @@ def _before(revision: str, paths: tuple[str, ...], config: Config) -> Baseline:
     top = Path(_git("rev-parse", "--show-toplevel").decode().strip()).resolve()
     with TemporaryDirectory(prefix="promptlint-") as folder:
         old = Path(folder).resolve()
-        _unpack(_git("archive", "--format=tar", revision, cwd=top), old)
+        commit = _git("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}", cwd=top)
+        _unpack(_git("archive", "--format=tar", commit.decode().split()[-1], cwd=top), old)
         there = old / cwd.relative_to(top)
         kept = tuple(_moved(path, cwd, there) for path in paths)
         kept = tuple(path for path in kept if any(c in path for c in "*?[") or (there / path).exists())

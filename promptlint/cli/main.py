@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import os
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import click
 
@@ -71,6 +74,7 @@ def group() -> None:
 
 def main(args: list[str] | None = None) -> None:
     """Run a command and leave with its exit code."""
+    _open_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a name or text that the terminal cannot show ends no run
             stream.reconfigure(errors="backslashreplace")
@@ -89,9 +93,19 @@ def main(args: list[str] | None = None) -> None:
         sys.stderr.close()  # the reader has gone; Python would complain while it flushes
         sys.exit(0)
     except Exception as error:
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            _complain(f"standard output: {error.strerror}", "make room, or write elsewhere")
+            sys.exit(2)
         _internal(error)
         sys.exit(4)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _open_streams() -> None:
+    """Give the streams that the caller closed: nothing to read, and what is written goes nowhere."""
+    sys.stdin = sys.stdin or Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115  open to the end
+    sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
 
 
 def _complain(message: str, next_step: str) -> None:
@@ -101,7 +115,6 @@ def _complain(message: str, next_step: str) -> None:
 
 
 def _internal(error: Exception) -> None:
-    import os
     import traceback
 
     if os.environ.get("PROMPTLINT_TRACEBACK"):

@@ -12,6 +12,7 @@ from promptlint.trace.readers.stream import Record, Skipped
 MOONCAKE_BLOCK = 512
 BAILIAN_BLOCK = 16
 WEKA_BLOCK = 64
+_LATEST = 1e18  # of a time; beyond it stands no number that a clock gave
 
 
 def is_mooncake(value: Mapping[str, Any]) -> bool:
@@ -35,19 +36,29 @@ def _are_ids(value: Any) -> TypeGuard[list[int]]:
 
 
 def _row(
-    record: Record, block: int, unit: float, name: str, skipped: Skipped, session: str = ""
+    record: Record,
+    block: int,
+    unit: float,
+    name: str,
+    skipped: Skipped,
+    session: str = "",
+    *,
+    chained: bool = False,
 ) -> Hashed | None:
     value = record.value
     ids = value.get("hash_ids")
     if not _are_ids(ids):
         skipped.add(name, record.line, "hash_ids is not a list of whole numbers")
         return None
+    if chained and len(set(ids)) < len(ids):
+        skipped.add(name, record.line, "a chained hash stands in hash_ids twice")
+        return None
     time = value.get("timestamp", 0)
     return Hashed(
         record.line,
         ids,
         number(value.get("block_size")) or block,
-        float(time) * unit if isinstance(time, int | float) else 0.0,
+        float(time) * unit if isinstance(time, int | float) and abs(time) < _LATEST else 0.0,
         number(value.get("input_length")),
         number(value.get("output_length")) or 0,
         session=session,
@@ -58,7 +69,8 @@ def _row(
 def read_mooncake(records: Iterator[Record], name: str, skipped: Skipped) -> Iterator[Hashed]:
     """Yield requests; times are milliseconds, ids are chained, the last block may be partial."""
     for record in records:
-        if row := _row(record, MOONCAKE_BLOCK, 1e-3, name, skipped, text(record.value.get("session_id"))):
+        session = text(record.value.get("session_id"))
+        if row := _row(record, MOONCAKE_BLOCK, 1e-3, name, skipped, session, chained=True):
             yield row
 
 
