@@ -25,7 +25,8 @@ _PROGRAM = re.compile(
     re.MULTILINE | re.DOTALL | re.IGNORECASE,
 )
 # Code that a prompt shows: its braces are filled by whoever runs the example.
-_F_STRING = re.compile(r"\b(?:[fF][rR]?|[rR][fF])(\"[^\"\n]*\"|'[^'\n]*')")
+# Quotes are escaped where the program stands in JSON: "code": "print(f\"{x}\")".
+_F_STRING = re.compile(r"\b(?:[fF][rR]?|[rR][fF])(\\\"[^\"\n]*\\\"|\"[^\"\n]*\"|'[^'\n]*')")
 _INLINE = re.compile(r"`[^`\n]+`")
 _MATH = re.compile(
     r"\\begin\{(\w+\*?)\}.{0,1000}?\\end\{\1\}|\$\$.{1,1000}?\$\$|\\\[.{1,1000}?\\\]", re.DOTALL

@@ -221,6 +221,8 @@ class Recorder(HistoryWatch):
             return
         if value.kind == "jinja" and (not final or audience.is_page(emitter.segments)):
             return
+        if audience.is_code(emitter.segments):
+            return
         layout = self._layout(m, f"template in {where(frame)}", place, LayoutKind.PROMPT, Confidence.HIGH)
         self.add(m, layout.with_segments(tuple(emitter.segments)))
 

@@ -87,9 +87,10 @@ def _deque(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value 
 def _set(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
     if not given.args:
         return ListV([], "set", access.unordered(m, [], node, frame).order, len(m.guards))
-    return access.unordered(
-        m, access.items(m, given.args[0], node.args[0], frame) if node.args else [], node, frame
-    )
+    value = given.args[0]
+    if isinstance(value, ListV):  # a set of a set has the same elements
+        return access.unordered(m, list(value.items), node, frame)
+    return access.unordered(m, access.items(m, value, node.args[0], frame) if node.args else [], node, frame)
 
 
 def _dict(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
@@ -114,10 +115,15 @@ def _in_order(m: Machine, value: Value, by_key: bool, node: ast.Call, frame: Fra
     if isinstance(value, DictV):
         value = ListV(access.items(m, value, node, frame), "list", None, len(m.guards))
     if isinstance(value, ListV):
-        items = list(value.items) if by_key else known.sort(list(value.items))
-        out = ListV(items, "list", None, len(m.guards))
+        items = [Item(_ordered(i.value), i.guards, i.spread) if i.spread else i for i in value.items]
+        out = ListV(items if by_key else known.sort(items), "list", None, len(m.guards))
         out.name = value.name
         return out
+    return _ordered(value)
+
+
+def _ordered(value: Value) -> Value:
+    """Return an unknown collection as it is when sorted."""
     if isinstance(value, Unknown):
         cause = value.cause if value.cause is None or value.cause.kind is not Kind.UNORDERED else None
         return unknown_like(value, cause=cause)

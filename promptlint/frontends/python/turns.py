@@ -16,14 +16,14 @@ _POSITIONS = frozenset({"enumerate", "range"})
 def follows_from_turn(node: ast.AST, func: ast.AST) -> bool:
     """Tell whether an assignment in a loop over turns depends on nothing but the turn, by the names it uses.
 
-    Parameters, ``self`` and what the file defines count as fixed; what the function computed outside of the
-    loop, and the loop's position, do not. False outside of a loop.
+    Parameters, ``self`` and what the file defines count as fixed; the list, what the function computed from
+    it outside of the loop, the loop's position and counters do not. False outside of a loop.
     """
     found = _path(func, node)
     loop = next((n for n in reversed(found) if isinstance(n, (ast.For, ast.AsyncFor))), None)
-    if loop is None or any(isinstance(n, ast.Slice) for n in ast.walk(loop.iter)):
+    if loop is None or any(_by_place(n) for n in ast.walk(loop.iter)):
         return False  # which turns are changed depends on where they stand
-    foreign = (_outside(func, loop) - _rebound(loop)) | _positions(loop) | _names(loop.iter)
+    foreign = _outside(func, loop) | _positions(loop) | _names(loop.iter)
     _spread(loop, foreign)
     deciding: list[ast.expr] = [
         n.test for n in found[found.index(loop) :] if isinstance(n, (ast.If, ast.While))
@@ -77,22 +77,32 @@ def _bound(node: ast.AST) -> Iterator[str]:
             yield child.id
 
 
-def _outside(func: ast.AST, loop: ast.AST) -> set[str]:
-    """Return the names that a function assigns anywhere but in the loop."""
+def _by_place(node: ast.AST) -> bool:
+    """Tell whether a part of a loop's iterable picks turns by where they stand, or counts from the end."""
+    return isinstance(node, ast.Slice) or (isinstance(node, ast.Name) and node.id == "reversed")
+
+
+def _outside(func: ast.AST, loop: ast.For | ast.AsyncFor) -> set[str]:
+    """Return the names that a function computes from the list outside of the loop, and those that count in it."""
     inside = {id(n) for n in ast.walk(loop)}
-    return {
-        n.id
-        for n in ast.walk(func)
-        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and id(n) not in inside
-    }
-
-
-def _rebound(loop: ast.AST) -> set[str]:
-    """Return the names that every round of a loop sets anew, counters left out."""
     counters = {
         n.target.id for n in ast.walk(loop) if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)
     }
-    return set(_bound(loop)) - counters
+    found = _names(loop.iter)
+    known = 0
+    while known != len(found):
+        known = len(found)
+        for node in ast.walk(func):
+            if isinstance(node, ast.Assign) and id(node) not in inside and _names(node.value) & found:
+                found |= {name for target in node.targets for name in _bound(target)}
+    return found | (counters - _set_anew(loop))
+
+
+def _set_anew(loop: ast.For | ast.AsyncFor) -> set[str]:
+    """Return the names that every round of a loop sets anew before it counts with them."""
+    return {
+        name for statement in loop.body if isinstance(statement, ast.Assign) for name in _bound(statement)
+    }
 
 
 def _positions(loop: ast.For | ast.AsyncFor) -> set[str]:

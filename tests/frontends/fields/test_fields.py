@@ -210,3 +210,7 @@ def test_any_text_is_cut_in_order(style: str, text: str) -> None:
 def test_unknown_style() -> None:
     with pytest.raises(ValueError, match="unknown placeholder style"):
         cut("x", "erb")
+
+
+def test_escaped_f_strings_are_code() -> None:
+    assert fields.brace_names(r'{"code": "print(f\"Weather in {city}:\")"} Use {tool}.') == {"tool"}

@@ -39,6 +39,24 @@ def test_sorting_ends_the_disorder_of_each_choice(system: Callable[..., str], ch
 
 
 @pytest.mark.parametrize(
+    ("made", "expression"),
+    [
+        ("frozenset({'a', 'b'})", "NAMES"),
+        ("frozenset({'a', 'b'})", "NAMES if names is None else names"),
+        ("set(frozenset({'b', 'a'}))", "[*NAMES, *names]"),
+        ("{'a'}", "list(NAMES) + names"),
+    ],
+)
+def test_sorting_ends_the_disorder_of_known_sets(
+    system: Callable[..., str], made: str, expression: str
+) -> None:
+    shown = system(
+        "', '.join(sorted(" + expression + "))", head=f"NAMES = {made}", arguments="question, names=None"
+    )
+    assert "unordered" not in shown
+
+
+@pytest.mark.parametrize(
     ("path", "kind"), [("os.path.relpath(os.getcwd(), root)", ""), ("os.getcwd()", "environment")]
 )
 def test_relative_paths_are_equal_on_all_machines(system: Callable[..., str], path: str, kind: str) -> None:
