@@ -162,7 +162,11 @@ class Renderer:
                 parts.append(part)
         except TemplateError as error:
             where = _where(error, name)
-            step = "give every variable in --context; the value of `name` answers `name()` too" if "undefined" in str(error) else "correct the template"
+            step = (
+                "give every variable in --context; the value of `name` answers `name()` too"
+                if "undefined" in str(error)
+                else "correct the template"
+            )
             raise InputError(f"{where}: {error.message or type(error).__name__}", step) from None
         except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError) as error:
             where = _where(error, name)

@@ -134,3 +134,12 @@ def test_options_that_a_server_cannot_follow_are_refused() -> None:
         replay("support.j2", "--context", "context.jsonl", "--endpoint", "localhost:1", "--self-test")
     with pytest.raises(UsageError, match="one request at a time"):
         replay("support.j2", "--context", "context.jsonl", "--endpoint", "localhost:1", "--concurrency", "2")
+
+
+def test_values_that_change_nothing_are_an_error() -> None:
+    Path("letter.md").write_text("You are writing to {name}.\n")
+    with pytest.raises(InputError, match="change nothing"):
+        replay("letter.md", "--context", "context.jsonl")
+    Path("names.jsonl").write_text('{"name": "Ann"}\n{"name": "Bob"}\n')
+    result = replay("letter.md", "--context", "names.jsonl", "--vary", "day", "--each", "1", "--all")
+    assert result.return_value == 0

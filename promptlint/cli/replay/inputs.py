@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptlint.cli.common import read_config, start_of
-from promptlint.errors import NothingToCheckError
+from promptlint.errors import InputError, NothingToCheckError
 
 if TYPE_CHECKING:
     from promptlint_runtime.prompts import Prompt
@@ -41,7 +41,7 @@ def _of_path(path: str, options: dict[str, Any]) -> list[Prompt]:
             if is_prompt_line(first):
                 return list(read_prompts(source))
         return list(_of_log(path))
-    if options["context"] and not _is_python(path):
+    if options["context"] and not options["vary"] and not _is_python(path):
         return list(_rendered(path, options))
     return list(_of_layouts(path, options))
 
@@ -96,8 +96,15 @@ def _rendered(path: str, options: dict[str, Any]) -> Iterator[Prompt]:
         return None
 
     renderer = Renderer(load, Delimiters(jinja.block, jinja.variable, jinja.comment), trim=jinja.trimmed)
-    for number, values in enumerate(read_contexts(read(options["context"], str(options["context"]))), 1):
-        yield Prompt(path, renderer.render(path, values), f"context {number}")
+    rows = read_contexts(read(options["context"], str(options["context"])))
+    texts = [renderer.render(path, values) for values in rows]
+    if len({str(values) for values in rows}) > 1 and len({"".join(p.text for p in t) for t in texts}) == 1:
+        raise InputError(
+            f"{path}: the values of --context change nothing in it",
+            "name the variables of the template; where holes are written in another way than in Jinja, add --vary",
+        )
+    for number, pieces in enumerate(texts, 1):
+        yield Prompt(path, pieces, f"context {number}")
 
 
 def _of_layouts(path: str, options: dict[str, Any]) -> Iterator[Prompt]:
