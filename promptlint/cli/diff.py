@@ -77,8 +77,7 @@ def _before(revision: str, paths: tuple[str, ...], config: Config) -> Baseline:
     top = Path(_git("rev-parse", "--show-toplevel").decode().strip()).resolve()
     with TemporaryDirectory(prefix="promptlint-") as folder:
         old = Path(folder).resolve()
-        commit = _git("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}", cwd=top)
-        _unpack(_git("archive", "--format=tar", commit.decode().split()[-1], cwd=top), old)
+        _unpack(_git("archive", "--format=tar", _commit(revision, top), cwd=top), old)
         there = old / cwd.relative_to(top)
         kept = tuple(_moved(path, cwd, there) for path in paths)
         kept = tuple(path for path in kept if any(c in path for c in "*?[") or (there / path).exists())
@@ -93,6 +92,15 @@ def _before(revision: str, paths: tuple[str, ...], config: Config) -> Baseline:
         except NothingToCheckError:
             return Baseline.of((), lambda path: None)
         return Baseline.of(report.findings, report.load)
+
+
+def _commit(revision: str, top: Path) -> str:
+    """Return the hash of a revision; one that begins with a hyphen is no option to Git."""
+    try:
+        said = _git("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}", cwd=top)
+    except UsageError as error:
+        raise UsageError(f"{revision}: no such commit", error.next_step) from None
+    return said.decode().split()[-1]
 
 
 def _moved(path: str, cwd: Path, there: Path) -> str:

@@ -168,7 +168,17 @@ class Renderer:
                 else "correct the template"
             )
             raise InputError(f"{where}: {error.message or type(error).__name__}", step) from None
-        except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError) as error:
+        except (
+            *(
+                TypeError,
+                ValueError,
+                ArithmeticError,
+                LookupError,
+                AttributeError,
+                RecursionError,
+                MemoryError,
+            ),
+        ) as error:
             where = _where(error, name)
             raise InputError(
                 f"{where}: {type(error).__name__} while rendering: {error}",
