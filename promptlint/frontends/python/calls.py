@@ -9,7 +9,6 @@ from promptlint.frontends.python import access, functions, library, methods, obj
 from promptlint.frontends.python.machine import Frame, Machine, passed
 from promptlint.frontends.python.nodes import walk
 from promptlint.frontends.python.pieces import Hole, Part, worst
-from promptlint.frontends.python.slicing import tells_of_prompts
 from promptlint.frontends.python.values import (
     Bound,
     Choice,
@@ -141,11 +140,8 @@ def instantiate(m: Machine, cls: ClassV, given: Arguments, node: ast.Call, frame
     init = cls.find("__init__")
     if isinstance(init, FuncV):
         args, keywords, rest = [obj, *given.args], given.keywords, given.rest
-        if isinstance(init.node, ast.Lambda) or tells_of_prompts(init.node):
-            functions.invoke(m, init, args, keywords, node, frame, rest)
-        else:
-            # Most objects never become part of a prompt: their constructors wait for a question.
-            obj.pending = lambda: functions.invoke(m, init, args, keywords, node, frame, rest)
+        # Most objects never become part of a prompt: their constructors wait for a question.
+        obj.pending = lambda: functions.invoke(m, init, args, keywords, node, frame, rest)
         return obj
     if objects.is_data(cls) or given.keywords or any(objects.fields(cls)):
         names = objects.fields(cls)
