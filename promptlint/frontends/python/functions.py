@@ -30,8 +30,8 @@ from promptlint.layout import Kind, Scope
 from promptlint.source import Place
 
 _GROWING = frozenset(("append", "extend", "insert", "update", "add", "setdefault"))
-MAX_CALL_STEPS = 3_000  # of one call, callees included
-MAX_MAKE_STEPS = 1_000  # of one constructor
+MAX_CALL_STEPS = 1_000  # of one call, callees included
+MAX_MAKE_STEPS = 300  # of one constructor
 SMALL = 30  # a function with fewer statements is always worth a look
 
 

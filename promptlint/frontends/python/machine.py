@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 8
 MAX_OWN_STEPS = 60_000  # of an entry or module body
-MAX_STEPS = 8_000  # of all that an entry calls
+MAX_STEPS = 2_500  # of all that an entry calls
 MAX_CHAIN = 6
 
 
