@@ -28,6 +28,7 @@ from promptlint_runtime.prompts import Piece
 
 MAX_CHARACTERS = 8_000_000
 MAX_TURNS = 1_000_000
+_FAULTS = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError, MemoryError)
 _MARK = re.compile("\ue000([de])(\\d+):(\\d+)\ue001")
 
 
@@ -168,17 +169,7 @@ class Renderer:
                 else "correct the template"
             )
             raise InputError(f"{where}: {error.message or type(error).__name__}", step) from None
-        except (
-            *(
-                TypeError,
-                ValueError,
-                ArithmeticError,
-                LookupError,
-                AttributeError,
-                RecursionError,
-                MemoryError,
-            ),
-        ) as error:
+        except _FAULTS as error:
             where = _where(error, name)
             raise InputError(
                 f"{where}: {type(error).__name__} while rendering: {error}",
