@@ -260,3 +260,8 @@ def test_a_chained_hash_stands_in_a_request_once(folder: Path) -> None:
     result = run("trace", "a.jsonl", "--isolated")
     assert code_of(result) == 0
     assert "stands in hash_ids twice" in result.stdout
+
+
+def test_a_block_is_printed_again_through_self(folder: Path) -> None:
+    (folder / "a.jinja").write_text("{% block t %}Hi {{ now() }}{% endblock %} and {{ self.t() }}")
+    assert run("layout", "a.jinja").stdout.count("«now()»") == 2

@@ -147,7 +147,7 @@ def template(walker: Walker) -> None:
     for block in walker.parsed.blocks:
         macro = Macro(block.name, walker.parsed, walker.source, block.body)
         walker.blocks.setdefault(block.name, []).append(macro)
-    walker.variables.set("walker", Fields({name: chain[0] for name, chain in walker.blocks.items()}))
+    walker.variables.set("self", Fields({name: chain[0] for name, chain in walker.blocks.items()}))
     if not walker.parsed.extends:
         walker.body(tree.body)
         return
