@@ -30,8 +30,8 @@ from promptlint.layout import Kind, Scope
 from promptlint.source import Place
 
 _GROWING = frozenset(("append", "extend", "insert", "update", "add", "setdefault"))
-MAX_CALL_STEPS = 1_000  # of one call, callees included
-MAX_MAKE_STEPS = 300  # of one constructor
+MAX_CALL_STEPS = 600  # of one call, callees included
+MAX_MAKE_STEPS = 200  # of one constructor
 SMALL = 30  # a function with fewer statements is always worth a look
 
 
@@ -214,13 +214,17 @@ def invoke(
         if func.node in m.stack and cause is not None and cause.kind is Kind.UNORDERED:
             cause = None  # a set that goes down a recursion holds what was visited
         return Unknown(place, name=func.name, path=f"{func.name}()", cause=cause)
-    quiet = cause is None and not shape_changes(func)
+    bare = all(map(_is_bare, [*args, *keywords.values()]))
+    quiet = bare and cause is None and not shape_changes(func)
     if quiet and func.node in m.dull:
         m.project.reads |= m.dull[func.node]
         return Unknown(place, name=func.name, path=f"{func.name}()")
     key = _key(func, args, keywords, rest)
     kept = None if key is None else m.memo.get(key) or m.local.get(key)
-    if kept is not None:
+    # Each further level gets half: what a prompt takes from far away is small.
+    steps = MAX_MAKE_STEPS if func.name == "__init__" or not telling else MAX_CALL_STEPS
+    budget = min(m.limit - m.steps, steps >> max(0, len(m.stack) - 1))
+    if kept is not None and (kept.budget is None or kept.budget >= budget):
         m.project.reads |= kept.reads
         return fresh(_returned(kept.value, func, place))
     inner = Frame(
@@ -235,9 +239,7 @@ def invoke(
     bind(m, func, args, keywords, inner, place, rest)
     m.stack.append(func.node)
     loops, m.loops = m.loops, list(m.loops)
-    # Each further level gets half: what a prompt takes from far away is small.
-    steps = MAX_MAKE_STEPS if func.name == "__init__" or not telling else MAX_CALL_STEPS
-    limit, m.limit = m.limit, min(m.limit, m.steps + (steps >> max(0, len(m.stack) - 2)))
+    limit, m.limit = m.limit, m.steps + budget
     reads = {func.module.path}
     recorded = m.recorder.count
     try:
@@ -247,21 +249,29 @@ def invoke(
         m.project.reads |= reads
         m.stack.pop()
         m.loops = loops
+        spent = m.steps > m.limit
         m.limit = limit
     if objects.is_cached(func):
         value = access.frozen(
             value, Scope.PROCESS, func.module.place(func.node), f"kept by the cache of {func.name}"
         )
     silent = recorded == m.recorder.count
-    if quiet and silent and isinstance(value, Unknown | Const) and value.cause is None:
+    if quiet and silent and not spent and isinstance(value, Unknown | Const) and value.cause is None:
         # Nothing of it reaches a prompt; it will be so for other unknown arguments.
         m.dull[func.node] = frozenset(reads)
     if key is not None:
         # Kept as the function returns it: the way from here is this caller's own.
         table = m.memo if silent else m.local
-        table[key] = Kept(value, (*args, *keywords.values()), frozenset(reads))
+        cut = budget if spent else None
+        table[key] = Kept(value, (*args, *keywords.values()), frozenset(reads), cut)
         value = fresh(value)
     return _returned(value, func, place)
+
+
+def _is_bare(value: Value) -> bool:
+    """Tell whether a value holds no text of its own: an unknown, a constant, any instance of a class."""
+    symbolic = isinstance(value, Obj) and value.place is None and value.pending is None
+    return symbolic or isinstance(value, Unknown | Const)
 
 
 def shape_changes(func: FuncV) -> bool:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 8
 MAX_OWN_STEPS = 60_000  # of an entry or module body
-MAX_STEPS = 2_500  # of all that an entry calls
+MAX_STEPS = 1_500  # of all that an entry calls
 MAX_CHAIN = 6
 
 
@@ -65,11 +65,15 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A call's result; ``alive`` holds what the key names by identity, ``reads`` the files it took."""
+    """A call's result; ``alive`` holds what the key names by identity, ``reads`` the files it took.
+
+    ``budget`` is set where the steps ran out: a caller with more to spend runs the call again.
+    """
 
     value: Value
     alive: tuple[Value, ...]
     reads: frozenset[str]
+    budget: int | None
 
 
 class Machine:

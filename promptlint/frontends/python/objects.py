@@ -28,7 +28,7 @@ from promptlint.frontends.python.values import (
 from promptlint.layout import Cause, Confidence, Kind, Scope
 from promptlint.source import Place
 
-MAX_INIT_STEPS = 800
+MAX_INIT_STEPS = 500
 _NOTHING: frozenset[str] = frozenset()
 KEPT_DEFAULT = 40  # a parameter's default text of this length is a prompt, not a setting
 _SUBSTANCE = (Str, Template, ListV, DictV, ClassV, Ext, Bound)

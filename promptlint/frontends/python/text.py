@@ -24,7 +24,7 @@ from promptlint.frontends.python.values import (
     Unknown,
     Value,
 )
-from promptlint.layout import Cause, Guard
+from promptlint.layout import Cause, Guard, Segment
 from promptlint.source import Place
 
 SHORT = 24  # a text with fewer known characters is a value on its way, not a prompt
@@ -110,13 +110,33 @@ def joined(separator: tuple[Part, ...], items: Sequence[Item], order: Cause | No
 
 def stripped(value: Str, method: str, chars: str | None) -> Str:
     """Return ``value.strip()`` and its like; only known text at the ends changes."""
-    parts = list(value.parts)
-    if method in ("strip", "lstrip") and parts and isinstance(parts[0], Lit):
-        text = parts[0].text.lstrip(chars)
-        parts[0] = parts[0].cut(len(parts[0].text) - len(text), len(parts[0].text))
-    if method in ("strip", "rstrip") and parts and isinstance(parts[-1], Lit):
-        parts[-1] = parts[-1].cut(0, len(parts[-1].text.rstrip(chars)))
-    return Str(tuple(p for p in parts if not (isinstance(p, Lit) and not p.text)))
+    parts = value.parts
+    if method in ("strip", "lstrip"):
+        parts = _stripped(parts, 0, chars)
+    if method in ("strip", "rstrip"):
+        parts = _stripped(parts, -1, chars)
+    return Str(parts)
+
+
+def _stripped(parts: tuple[Part, ...], end: int, chars: str | None) -> tuple[Part, ...]:
+    """Strip one end, also in each branch that may stand there; ``end`` is 0 or -1."""
+    while parts:
+        part = parts[end]
+        rest = parts[:-1] if end else parts[1:]
+        new: Part
+        if isinstance(part, Lit):
+            text = part.text.rstrip(chars) if end else part.text.lstrip(chars)
+            new = part.cut(0, len(text)) if end else part.cut(len(part.text) - len(text), len(part.text))
+            kept = bool(text)
+        elif isinstance(part, Alt):
+            branches = tuple(_stripped(branch, end, chars) for branch in part.branches)
+            new, kept = Alt(part.guard, branches), any(branches)
+        else:
+            return parts
+        if kept:
+            return (*rest, new) if end else (new, *rest)
+        parts = rest
+    return parts
 
 
 def dedented(value: Str) -> Str:
@@ -187,12 +207,19 @@ def mapped(part: Lit) -> MappedText:
     return MappedText(place.path, part.text, ((0, place.span.start),), place.span.end)
 
 
+def _piece(segment: Segment) -> Part:
+    """Return known text between fields as text, so that it can be cut and replaced further on."""
+    if segment.text is None or segment.guards:
+        return Seg(segment)
+    return Lit(segment.text, fixed(segment.place, segment.text), whole=True)
+
+
 def with_fields(parts: tuple[Part, ...], style: str) -> tuple[Part, ...]:
     """Split known text at its placeholders; other pieces stay as they are."""
     out: list[Part] = []
     for part in parts:
         if isinstance(part, Lit):
-            out.extend(Seg(segment) for segment in fields.segments(mapped(part), style))
+            out.extend(map(_piece, fields.segments(mapped(part), style)))
         elif isinstance(part, Alt):
             out.append(Alt(part.guard, tuple(with_fields(b, style) for b in part.branches)))
         elif isinstance(part, Loop):
