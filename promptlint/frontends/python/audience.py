@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
+from promptlint.frontends.python.nodes import walk
 from promptlint.layout import Segment
 
 _SHOWS = re.compile(
@@ -26,17 +27,26 @@ _PAGE = re.compile(
 
 def only_shown(name: str, func: ast.AST) -> bool:
     """Tell whether a function reads a local name only to print it, log it, or ask a person with it."""
+    known: dict[str, bool] | None = getattr(func, "_only_shown", None)
+    if known is None:
+        known = func._only_shown = {}  # type: ignore[attr-defined]
+    if name not in known:
+        known[name] = _only_shown(name, func)
+    return known[name]
+
+
+def _only_shown(name: str, func: ast.AST) -> bool:
     reads = {id(n) for n in _loads(func, name)}
     if not reads:
         return False
-    for node in ast.walk(func):
+    for node in walk(func):
         if isinstance(node, ast.Call) and _SHOWS.match(ast.unparse(node.func)):
             reads -= {id(n) for n in _loads(node, name)}
     return not reads
 
 
 def _loads(node: ast.AST, name: str) -> Iterator[ast.Name]:
-    for child in ast.walk(node):
+    for child in walk(node):
         if isinstance(child, ast.Name) and child.id == name and isinstance(child.ctx, ast.Load):
             yield child
 

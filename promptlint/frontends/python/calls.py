@@ -168,8 +168,16 @@ def _lifetime(m: Machine, node: ast.Call, frame: Frame) -> Scope | None:
         return Scope.PROCESS
     if m.loops or frame.func is None or isinstance(frame.func.node, ast.Lambda):
         return None
-    loops = (n for n in walk(frame.func.node) if isinstance(n, ast.While | ast.For | ast.AsyncFor))
-    return Scope.SESSION if any(loop.lineno > node.lineno for loop in loops) else None
+    return Scope.SESSION if _last_loop(frame.func.node) > node.lineno else None
+
+
+def _last_loop(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Return the line at which the last loop of a function begins, remembered on its node; 0 for none."""
+    known: int | None = getattr(node, "_last_loop", None)
+    if known is None:
+        loops = (n.lineno for n in walk(node) if isinstance(n, ast.While | ast.For | ast.AsyncFor))
+        known = node._last_loop = max(loops, default=0)  # type: ignore[union-attr]
+    return known
 
 
 def _default(m: Machine, cls: ClassV, name: str, obj: Obj) -> Value | None:

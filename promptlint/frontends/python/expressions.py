@@ -43,9 +43,15 @@ def evaluate(m: Machine, node: ast.expr, frame: Frame) -> Value:
 
 
 def _constant(m: Machine, node: ast.Constant, frame: Frame) -> Value:
-    if not isinstance(node.value, str):
-        return NONE if node.value is None else Const(node.value)
-    return Str((_lit(frame, node, node.value),)) if node.value else Str(())
+    # A constant is the same value each time; it is made once and kept on its node.
+    known: Value | None = getattr(node, "_value", None)
+    if known is None:
+        if not isinstance(node.value, str):
+            known = NONE if node.value is None else Const(node.value)
+        else:
+            known = Str((_lit(frame, node, node.value),)) if node.value else Str(())
+        node._value = known  # type: ignore[attr-defined]
+    return known
 
 
 def _lit(frame: Frame, node: ast.AST, value: str) -> Lit:
@@ -75,7 +81,10 @@ def _joined(m: Machine, node: ast.JoinedStr, frame: Frame) -> Value:
 
 def _piece(m: Machine, piece: MappedText | Field, frame: Frame) -> tuple[Part, ...]:
     if isinstance(piece, MappedText):
-        return (Lit(piece.text, TextSource(piece.path, lambda: piece)),)
+        lit = frame.module.literals.get(id(piece))
+        if lit is None:
+            lit = frame.module.literals[id(piece)] = Lit(piece.text, TextSource(piece.path, lambda: piece))
+        return (lit,)
     place = frame.module.source.place(*piece.outer)
     written = " ".join(frame.module.source.text[piece.start : piece.end].split())
     inner = frame.module.expression(piece)

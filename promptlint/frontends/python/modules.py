@@ -19,6 +19,7 @@ from promptlint.frontends.base import Context
 from promptlint.frontends.mapped import MappedText
 from promptlint.frontends.python.newer import lower
 from promptlint.frontends.python.nodes import walk
+from promptlint.frontends.python.pieces import Lit
 from promptlint.frontends.python.strings import Field
 from promptlint.frontends.python.values import Value
 from promptlint.layout import Layout
@@ -88,6 +89,7 @@ class Module:
         self.layouts: list[Layout] = []  # recorded while the body ran
         self.reads: set[str] = set()  # files consulted while the body ran
         self.pieces: dict[int, list[MappedText | Field]] = {}
+        self.literals: dict[int, Lit] = {}  # of the pieces above, by their identity
         self._fields: dict[int, ast.expr | None] = {}
         self._ascii = source.text.isascii()
 
