@@ -143,7 +143,7 @@ def instantiate(m: Machine, cls: ClassV, given: Arguments, node: ast.Call, frame
         # Most objects never become part of a prompt: their constructors wait for a question.
         obj.pending = lambda: functions.invoke(m, init, args, keywords, node, frame, rest)
         return obj
-    if objects.is_data(cls) or given.keywords or any(objects.fields(cls)):
+    if objects.is_data(cls) or given.keywords or objects.fields(cls):
         names = objects.fields(cls)
         for name, value in zip(names, given.args, strict=False):
             obj.attrs[name] = value
@@ -182,32 +182,24 @@ def _last_loop(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 def _default(m: Machine, cls: ClassV, name: str, obj: Obj) -> Value | None:
     """Return a field's default; a factory runs once for each object."""
-    for one in cls.mro():
-        for statement in one.node.body:
-            if (
-                isinstance(statement, ast.AnnAssign)
-                and isinstance(statement.target, ast.Name)
-                and statement.target.id == name
-                and statement.value is not None
-            ):
-                value = statement.value
-                inner = Frame(one.module, dict(one.namespace), None, one, frozen=True)
-                if isinstance(value, ast.Call):
-                    for keyword in value.keywords:
-                        if keyword.arg in ("default_factory", "factory"):
-                            made = apply(m, m.evaluate(keyword.value, inner), Arguments(), value, inner)
-                            at = one.module.place(value)
-                            return (
-                                access.frozen(made, obj.kept, at, f"default of {name}") if obj.kept else made
-                            )
-                        if keyword.arg == "default":
-                            return m.evaluate(keyword.value, inner)
-                    if value.args and objects.is_data(cls):
-                        return m.evaluate(value.args[0], inner)
-                    if any(k.arg for k in value.keywords):
-                        return None
-                return one.namespace.get(name)
-    return None
+    one, statement = objects.fields(cls)[name]
+    value = statement.value
+    if value is None:
+        return None
+    if isinstance(value, ast.Call):
+        inner = Frame(one.module, dict(one.namespace), None, one, frozen=True)
+        for keyword in value.keywords:
+            if keyword.arg in ("default_factory", "factory"):
+                made = apply(m, m.evaluate(keyword.value, inner), Arguments(), value, inner)
+                at = one.module.place(value)
+                return access.frozen(made, obj.kept, at, f"default of {name}") if obj.kept else made
+            if keyword.arg == "default":
+                return m.evaluate(keyword.value, inner)
+        if value.args and objects.is_data(cls):
+            return m.evaluate(value.args[0], inner)
+        if any(k.arg for k in value.keywords):
+            return None
+    return one.namespace.get(name)
 
 
 def percent(m: Machine, left: Str, right: Value, place: Place) -> Value:

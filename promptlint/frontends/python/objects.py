@@ -139,6 +139,12 @@ def define_class(m: Machine, node: ast.ClassDef, frame: Frame) -> ClassV:
 
 def is_data(cls: ClassV) -> bool:
     """Tell whether fields become arguments: dataclass, attrs, pydantic, NamedTuple, TypedDict."""
+    if cls.data is None:
+        cls.data = _is_data(cls)
+    return cls.data
+
+
+def _is_data(cls: ClassV) -> bool:
     for one in cls.mro():
         if any(
             b.rsplit(".", 1)[-1]
@@ -153,19 +159,21 @@ def is_data(cls: ClassV) -> bool:
     return False
 
 
-def fields(cls: ClassV) -> list[str]:
-    """Return the annotated fields of a data class in order, bases first."""
-    out: list[str] = []
-    for one in reversed(list(cls.mro())):
-        for statement in one.node.body:
-            if (
-                isinstance(statement, ast.AnnAssign)
-                and isinstance(statement.target, ast.Name)
-                and statement.target.id not in out
-                and "ClassVar" not in ast.unparse(statement.annotation)
-            ):
-                out.append(statement.target.id)
-    return out
+def fields(cls: ClassV) -> dict[str, tuple[ClassV, ast.AnnAssign]]:
+    """Return the annotated fields of a data class in order, bases first, each with where it is declared last."""
+    if cls.declared is None:
+        cls.declared = {}
+        for one in reversed(list(cls.mro())):
+            for statement in one.node.body:
+                if (
+                    isinstance(statement, ast.AnnAssign)
+                    and isinstance(statement.target, ast.Name)
+                    and "ClassVar" not in ast.unparse(statement.annotation)
+                ):
+                    name = statement.target.id
+                    if statement.value is not None or name not in cls.declared:
+                        cls.declared[name] = one, statement
+    return cls.declared
 
 
 def symbolic(m: Machine, cls: ClassV, name: str = "self") -> Obj:

@@ -199,7 +199,7 @@ class Bound(Value):
 class ClassV(Value):
     """A class of the project."""
 
-    __slots__ = ("bases", "external", "module", "name", "namespace", "node", "writes")
+    __slots__ = ("bases", "data", "declared", "external", "module", "name", "namespace", "node", "writes")
 
     def __init__(self, node: ast.ClassDef, module: Module) -> None:
         self.node = node
@@ -209,6 +209,8 @@ class ClassV(Value):
         self.bases: list[ClassV] = []
         self.external: list[str] = []  # dotted names of bases outside the project
         self.writes: dict[str, list[tuple[FuncV, ast.AST]]] | None = None
+        self.data: bool | None = None  # a data class? asked once
+        self.declared: dict[str, tuple[ClassV, ast.AnnAssign]] | None = None  # its fields, found once
 
     def mro(self) -> Iterator[ClassV]:
         """Yield this class and its project bases, depth first, each once."""
