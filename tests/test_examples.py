@@ -46,7 +46,9 @@ def test_good(found: dict[str, set[str]], name: str) -> None:
 def test_our_own_hook() -> None:
     config = replace(load(ROOT / "examples/promptlint.toml"), cache=False)
     assert config.baseline is not None
-    request = Request(("examples",), config, ROOT, force_exclude=True, baseline=Baseline.read(config.baseline))
+    request = Request(
+        ("examples",), config, ROOT, force_exclude=True, baseline=Baseline.read(config.baseline)
+    )
     report = check(request)
     assert report.active == ()
     assert report.notes == ()  # the baseline lists nothing that is gone

@@ -111,7 +111,9 @@ def test_own_profile_file(tmp_path: Path) -> None:
 def test_estimate_counts_a_prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "prompt.j2").write_text("Check the order line by line. " * 200 + "{{ question }}")
-    made = json.loads(run("estimate", "prompt.j2", "--model", "llama-3-8b", "--new", "50", "--format", "json"))
+    made = json.loads(
+        run("estimate", "prompt.j2", "--model", "llama-3-8b", "--new", "50", "--format", "json")
+    )
     assert 1000 < made["compute"]["prefix_tokens"] < 2000
     assert 50 <= made["compute"]["new_tokens"] <= 53  # the last tokens of the text may join what follows
     assert any("tokens of fixed text" in line for line in made["assumptions"])

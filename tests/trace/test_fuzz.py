@@ -14,8 +14,8 @@ import pytest
 from promptlint.errors import PromptlintError
 from promptlint.trace.analyze import analyze
 from promptlint.trace.options import Options
+from tests.trace.faults import CLAUDE_TOOLS, TALK, TOOLS
 from tests.trace.provider import Provider, chat, claude, manual
-from tests.trace.test_causes import CLAUDE_TOOLS, TALK, TOOLS
 
 JUNK: list[Any] = [
     None,
