@@ -270,18 +270,3 @@ class Layout:
     def with_segments(self, segments: tuple[Segment, ...]) -> Layout:
         """Return the same layout with other segments."""
         return replace(self, segments=segments)
-
-
-def check_cover(segments: tuple[Segment, ...], path: str, length: int) -> None:
-    """Raise `ValueError` unless the segments of one file run from 0 to ``length`` without overlap.
-
-    Frontends that read a whole file call this in their tests: what they return must account for
-    every character, if only as a comment between segments.
-    """
-    at = 0
-    for segment in segments:
-        if segment.place.path != path:
-            continue
-        if segment.place.span.start < at or segment.place.span.end > length:
-            raise ValueError(f"{path}: segment {segment.place.span} overlaps or leaves the file")
-        at = segment.place.span.end

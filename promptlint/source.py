@@ -37,10 +37,6 @@ class Span:
         if not 0 <= self.start <= self.end:
             raise ValueError(f"span {self.start}..{self.end} is not a range")
 
-    def shifted(self, by: int) -> Span:
-        """Return the same range ``by`` characters further on."""
-        return Span(self.start + by, self.end + by)
-
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:

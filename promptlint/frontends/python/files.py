@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 from promptlint.frontends.documents import tree
 from promptlint.frontends.mapped import MappedText
-from promptlint.frontends.python.machine import Frame, Machine, fixed
-from promptlint.frontends.python.pieces import Lit, Seg, TextSource
+from promptlint.frontends.python.machine import Frame, Machine
+from promptlint.frontends.python.pieces import Lit, TextSource
 from promptlint.frontends.python.values import Const, DictV, Item, ListV, Obj, Str, Unknown, Value
-from promptlint.layout import Segment
 
 if TYPE_CHECKING:
     from promptlint.frontends.python.calls import Arguments
@@ -167,16 +166,6 @@ def data(node: tree.Node, depth: int = 0) -> Value:
             out.entries[entry.name] = Item(data(entry.value, depth + 1))
         return out
     return Const(node.value)
-
-
-def segment_text(segment: Segment) -> Seg:
-    """Wrap a segment of another frontend as a piece."""
-    return Seg(segment)
-
-
-def constant(text: str, place: object) -> Str:
-    """Return known text standing at a place."""
-    return Str((Lit(text, fixed(place, text), whole=True),))  # type: ignore[arg-type]
 
 
 def here() -> Str:

@@ -18,7 +18,7 @@ from promptlint.catalog import Catalog
 from promptlint.catalog.model import Sink, Volatile
 from promptlint.frontends.mapped import MappedText
 from promptlint.frontends.python.modules import Module, Project
-from promptlint.frontends.python.pieces import Alt, Hole, Lit, Loop, Part, TextSource, map_causes
+from promptlint.frontends.python.pieces import Alt, Hole, Loop, Part, TextSource, map_causes
 from promptlint.frontends.python.values import (
     ClassV,
     DictV,
@@ -148,12 +148,6 @@ class Machine:
     def since(self, depth: int) -> tuple[Guard, ...]:
         """Return the conditions entered since the stack had that depth."""
         return tuple(self.guards[depth:])
-
-
-def literal(module: Module, node: ast.AST, text: str) -> Lit:
-    """Return known text that stands for a whole node (a number, a joined constant)."""
-    place = module.place(node)
-    return Lit(text, fixed(place, text), whole=True)
 
 
 def fixed(place: Place, text: str) -> TextSource:

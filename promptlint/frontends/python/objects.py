@@ -9,7 +9,6 @@ from promptlint.frontends.python.machine import MAX_STEPS, Frame, Machine, passe
 from promptlint.frontends.python.modules import Module
 from promptlint.frontends.python.nodes import walk
 from promptlint.frontends.python.values import (
-    NONE,
     Bound,
     ClassV,
     Const,
@@ -350,8 +349,3 @@ def _written(m: Machine, obj: Obj, write: tuple[FuncV, ast.AST], frame: Frame) -
 def is_cached(func: FuncV) -> bool:
     """Tell whether a function keeps its result for the life of the process."""
     return any(d.rsplit(".", 1)[-1] in _CACHED for d in func.decorators)
-
-
-def none() -> Value:
-    """Return the value of a function without a result."""
-    return NONE

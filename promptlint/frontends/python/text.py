@@ -21,7 +21,6 @@ from promptlint.frontends.python.values import (
     Obj,
     Str,
     Template,
-    Unknown,
     Value,
 )
 from promptlint.layout import Cause, Guard, Segment
@@ -293,9 +292,3 @@ def _at_field(part: Part, place: Place) -> Part:
 def keys_of(mapping: DictV) -> dict[str, Value]:
     """Return the entries of a mapping that have constant text keys."""
     return {k: i.value for k, i in mapping.entries.items() if isinstance(k, str)}
-
-
-def unknown_text(value: Value, place: Place, expression: str) -> Unknown:
-    """Return the unknown result of an operation on a value, with its cause kept."""
-    name = value.name if isinstance(value, Unknown) else ""
-    return Unknown(place, name=name, cause=value.cause, text=expression)

@@ -7,7 +7,7 @@ from typing import Any
 from promptlint.findings import Severity
 from promptlint.layout import Kind, Scope
 from promptlint.trace.explain.codes import code_of
-from promptlint.trace.explain.outcome import Outcome, Reason
+from promptlint.trace.explain.outcome import Outcome
 from promptlint.trace.explain.redact import excerpt, redacted
 
 _FIXES: dict[Kind, str] = {
@@ -111,8 +111,3 @@ def finding_of(outcome: Outcome, usd: float | None, block: int, show_text: bool)
         "fix": {"message": _FIXES.get(outcome.kind, _MOVE), "safe": False, "edits": 0},
         "evidence": evidence,
     }
-
-
-def is_planned(outcome: Outcome) -> bool:
-    """Tell whether a loss was a planned compaction, which is counted but not reported."""
-    return outcome.reason is Reason.COMPACTED
