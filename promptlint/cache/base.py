@@ -167,4 +167,4 @@ def _check_chain(chain: Chain, block: int) -> None:
     if chain.length < 1:
         raise ValueError("a prompt needs at least one token")
     if len(chain.keys) > chain.length // block:
-        raise ValueError(f"{len(chain.keys)} keys for {chain.length} tokens in blocks of {block}")
+        raise ValueError(f"{len(chain.keys)} keys for a length of {chain.length} in blocks of {block}")

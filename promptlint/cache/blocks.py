@@ -231,4 +231,4 @@ def _pickled(value: object) -> bytes:
 
 def _check_block(block: int) -> None:
     if block < 1:
-        raise ValueError(f"a block of {block} tokens is not possible")
+        raise ValueError(f"no block has a size of {block}")

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from promptlint.cache.request import Block, Request
 from promptlint.catalog.profile import Profile
+from promptlint.words import counted
 
 _TOOL_RUNS = ("tool_use", "tool_result")
 
@@ -80,14 +81,15 @@ def _with_automatic(
         differs = profile.lifetime(same.ttl) != profile.lifetime(ttl)
         return tuple(explicit), "the last block's own mark has another lifetime" if differs else ""
     if profile.max_breakpoints is not None and len(explicit) >= profile.max_breakpoints:
-        return tuple(explicit), f"no slot left for the automatic mark beside {len(explicit)} explicit ones"
+        beside = counted(len(explicit), "explicit one")
+        return tuple(explicit), f"no slot left for the automatic mark beside {beside}"
     return (*explicit, Mark(last, ttl, automatic=True)), ""
 
 
 def _refused(marks: Sequence[Mark], profile: Profile) -> str:
     """Return why a provider refuses these marks, or ""."""
     if profile.max_breakpoints and len(marks) > profile.max_breakpoints:
-        return f"{len(marks)} marks, the provider takes {profile.max_breakpoints}"
+        return f"{counted(len(marks), 'mark')}, the provider takes {profile.max_breakpoints}"
     allowed = profile.ttl_allowed or tuple(profile.ttl_seconds)
     for mark in marks:
         if mark.ttl and allowed and mark.ttl not in allowed:

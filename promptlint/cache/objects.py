@@ -7,6 +7,7 @@ from math import inf
 
 from promptlint.cache.request import Block, Outcome, Request, ordered
 from promptlint.catalog.profile import Profile
+from promptlint.words import counted
 
 
 @dataclass(slots=True)
@@ -36,7 +37,9 @@ class ObjectCache:
         """Create an object that lives for ``seconds`` (default: the provider's); its tokens are billed once."""
         total = sum(block.tokens for block in blocks)
         if total < (self.profile.min_tokens or 0):
-            return Outcome(total, rejected=f"{total} tokens, the minimum is {self.profile.min_tokens}")
+            return Outcome(
+                total, rejected=f"{counted(total, 'token')}, the minimum is {self.profile.min_tokens}"
+            )
         lifetime = (self.profile.lifetime() or inf) if seconds is None else seconds
         self._objects[name] = CachedObject(ordered(blocks, self.profile.order), at, at + lifetime)
         return Outcome(total, written={self.profile.ttl_default: total})

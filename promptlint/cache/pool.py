@@ -42,7 +42,7 @@ class BlockPool:
         on_evict: Callable[[Key], None] | None = None,
     ) -> None:
         if block_tokens < 1 or (blocks is not None and blocks < 1):
-            raise ValueError(f"no pool of {blocks} blocks of {block_tokens} tokens")
+            raise ValueError(f"no pool of size {blocks} in blocks of size {block_tokens}")
         self._capacity = blocks
         self._block = block_tokens
         self._hasher = hasher
@@ -158,7 +158,7 @@ class BlockPool:
     def reset(self) -> None:
         """Forget everything; see `PrefixCache.reset`."""
         if self._live:
-            raise RuntimeError(f"{len(self._live)} requests are live")
+            raise RuntimeError(f"requests are live: {len(self._live)}")
         self._clear()
 
     def _find(self, request: Admission) -> list[int]:

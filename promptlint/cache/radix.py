@@ -46,7 +46,7 @@ class RadixCache:
 
     def __init__(self, capacity_tokens: int | None, page: int = 1) -> None:
         if page < 1 or (capacity_tokens is not None and capacity_tokens < page):
-            raise ValueError(f"no cache of {capacity_tokens} tokens in pages of {page}")
+            raise ValueError(f"no cache of size {capacity_tokens} in pages of size {page}")
         self._page = page
         self._capacity = None if capacity_tokens is None else capacity_tokens // page
         self._clear()
@@ -175,7 +175,7 @@ class RadixCache:
     def reset(self) -> None:
         """Forget everything; see `PrefixCache.reset`."""
         if self._ends:
-            raise RuntimeError(f"{len(self._ends)} requests are live")
+            raise RuntimeError(f"requests are live: {len(self._ends)}")
         self._clear()
 
     def _reusable(self, request: Admission) -> list[Key]:

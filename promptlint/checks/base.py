@@ -9,6 +9,7 @@ from typing import Protocol
 
 from promptlint.findings import Cost, Finding, Severity, Status
 from promptlint.layout import Cause, Confidence, Kind, Layout, Scope
+from promptlint.words import counted
 
 _CODE = re.compile(r"[\w.$]+(?:[\[(].*)?|.*\)", re.DOTALL)
 BLOCK = 16  # tokens of the smallest block in wide use (vLLM)
@@ -164,8 +165,8 @@ def lost_text(cost: Cost | None, history: bool) -> str:
         about = "about " if cost.estimated else ""
         # A profile without blocks counts each token as one; saying so twice helps nobody.
         told = 0 < cost.blocks < cost.tokens
-        blocks = f" ({cost.blocks:,} block{'s' if cost.blocks != 1 else ''})" if told else ""
-        parts.append(f"{about}{cost.tokens:,} stable token{'s' if cost.tokens != 1 else ''}{blocks}")
+        blocks = f" ({counted(cost.blocks, 'block')})" if told else ""
+        parts.append(f"{about}{counted(cost.tokens, 'stable token')}{blocks}")
     if history:
         parts.append("the whole conversation")
     return f"{' and '.join(parts)} behind it" if parts else "what stands behind it"

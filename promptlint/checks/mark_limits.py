@@ -15,6 +15,7 @@ from promptlint.checks.observed import Observed
 from promptlint.findings import Cost, Finding, Severity
 from promptlint.layout import Confidence, Kind, Layout, LayoutKind, Parameter, Scope, Segment, Step
 from promptlint.source import Place
+from promptlint.words import counted
 
 _FEWER = "mark the end of tools, of the system prompt and of the last one or two turns, no more"
 _SEEN_LIMIT = Observed(
@@ -111,7 +112,9 @@ class Limit:
             mark = together[-1].breakpoint if together else None
             place = mark.place if mark else layout.place
             with_slot = " with the automatic one" if slot else ""
-            yield self._finding(layout, profile, place, f"{count} cache marks{with_slot} in one request")
+            yield self._finding(
+                layout, profile, place, f"{counted(count, 'cache mark')}{with_slot} in one request"
+            )
 
 
 def _inside(mark: Place, element: Place) -> bool:
@@ -193,7 +196,7 @@ class BelowMinimum:
         yield report(
             (self.code, self.name),
             Kind.BELOW_MINIMUM,
-            f"{at_most}{tokens:,} tokens up to the mark, {who} caches from {least}: nothing is written or read, "
+            f"{at_most}{counted(tokens, 'token')} up to the mark, {who} caches from {least}: nothing is written or read, "
             "and nothing says so",
             mark.place,
             layout,
@@ -264,7 +267,7 @@ class Missing:
         yield report(
             (self.code, self.name),
             Kind.BREAKPOINT_MISPLACED,
-            f"{tokens:,} stable tokens in front and no `{profile.marker_field}`: {profile.title} caches only what is marked",
+            f"{counted(tokens, 'stable token')} in front and no `{profile.marker_field}`: {profile.title} caches only what is marked",
             layout.segments[end - 1].place
             if layout.segments[end - 1].place.path == layout.place.path
             else layout.place,

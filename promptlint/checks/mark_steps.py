@@ -11,6 +11,7 @@ from promptlint.checks.marks import automatic, marked, report, rules_of
 from promptlint.checks.observed import Observed
 from promptlint.findings import Finding, Severity
 from promptlint.layout import Confidence, Guard, Kind, Layout, Scope, Section, Step
+from promptlint.words import counted
 
 _MIDDLE = "put another mark in the middle of long turns, every 15 blocks or so"
 _KEEP = "mark the same place in every call, and add a mark at the new end"
@@ -45,7 +46,7 @@ class Lookback:
                 yield report(
                     (self.code, self.name),
                     Kind.BREAKPOINT_MISPLACED,
-                    f"at least {blocks} blocks since the turn before, a mark looks back over "
+                    f"at least {counted(blocks, 'block')} since the turn before, a mark looks back over "
                     f"{profile.lookback}: what that turn wrote is not found",
                     mark.place,
                     layout,

@@ -22,6 +22,7 @@ from promptlint.cli.common import (
 from promptlint.config import Config
 from promptlint.errors import NothingToCheckError, UsageError
 from promptlint.report import Report
+from promptlint.words import counted
 
 if TYPE_CHECKING:
     from promptlint.baseline import Baseline
@@ -223,7 +224,7 @@ class _Run:
         show_errors(report)
         new = update(path, report.findings, report.load, allow_growth=allow_growth)
         write_whole(path, new.dump())
-        click.echo(f"{path}: {new.counts.total()} findings accepted")
+        click.echo(f"{path}: {counted(new.counts.total(), 'finding')} accepted")
         return report.exit_code if report.errors else 0
 
     def watch(self) -> int:

@@ -17,6 +17,7 @@ from promptlint.config import Config, find, load
 from promptlint.errors import InputError, UsageError
 from promptlint.files import write_text
 from promptlint.report import Report
+from promptlint.words import counted
 
 if TYPE_CHECKING:
     from promptlint.catalog.model import Rule
@@ -150,7 +151,7 @@ def progress(*, enabled: bool) -> Iterator[Callable[[int, int], None]]:
         now = time.monotonic()
         if now - begun > 1.0 and now - shown > 0.1:
             shown = now
-            stream.write(f"\r{done:,} of {total:,} files")
+            stream.write(f"\r{done:,} of {counted(total, 'file')}")
             stream.flush()
 
     yield advance if enabled and stream.isatty() else lambda done, total: None

@@ -12,6 +12,7 @@ import click
 from promptlint.cli.common import read_config, start_of
 from promptlint.config import Config
 from promptlint.errors import UsageError
+from promptlint.words import counted
 
 _UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "p": 1e15}
 _BINARY = {"kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30, "tib": 2.0**40}
@@ -164,5 +165,5 @@ def _counted(prompt: str, settings: Config) -> _Counted:
     prefix = measure.prefix(Scope.DAY).tokens
     holes = sum(segment.is_hole for segment in measure.layout.segments)
     about = "about " if measure.estimated else ""
-    said = f"{measure.layout.name}: {about}{measure.total:,} tokens of fixed text ({measure.counter.name}), {holes} holes"
+    said = f"{measure.layout.name}: {about}{counted(measure.total, 'token')} of fixed text ({measure.counter.name}), {counted(holes, 'hole')}"
     return _Counted(prefix, measure.total - prefix, found.reordered.prefix(Scope.DAY).tokens, holes, said)

@@ -12,6 +12,7 @@ from promptlint.cli.common import CODES, config_options, progress, read_config, 
 from promptlint.errors import InputError
 from promptlint.files import replacing
 from promptlint.source import SourceFile
+from promptlint.words import counted
 
 
 @click.command()
@@ -54,9 +55,13 @@ def command(
         _write({Path(path): _encoded(source, made.texts[path]) for path, source in sources.items()})
     verb = "would be mended" if show_diff else "mended"
     remaining = len(report.active) - len(made.applied)
-    click.echo(f"{len(made.applied)} {verb} in {len(sources)} files; {remaining} remain", err=True)
+    click.echo(
+        f"{len(made.applied)} {verb} in {counted(len(sources), 'file')}; remaining: {remaining}", err=True
+    )
     if made.left:
-        click.echo(f"note: {len(made.left)} overlap with others: run it again", err=True)
+        click.echo(
+            f"note: {counted(len(made.left), 'edit')} left out, in the way of others: run it again", err=True
+        )
     if report.exit_code not in (0, 1):
         return report.exit_code
     return int(remaining > 0 or (show_diff and bool(made.applied)))

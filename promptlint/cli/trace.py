@@ -15,6 +15,7 @@ import click
 
 from promptlint.cli.common import wants_color, write_whole
 from promptlint.errors import NothingToCheckError, UsageError
+from promptlint.words import counted
 
 if TYPE_CHECKING:
     from promptlint.trace.analyze import Analysis
@@ -199,7 +200,7 @@ def command(
     """Simulate a request log, explain its misses.
 
     LOGS are files in any known format, plain or packed with gzip, xz or zstandard; a folder stands
-    for all files in it. The format is found by the content.
+    for all files in it, and `-` for standard input. The format is found by the content.
     """
     from importlib.util import find_spec
 
@@ -284,7 +285,9 @@ def _files(logs: tuple[str, ...]) -> tuple[list[Path], list[Path]]:
     """Return the files named one by one, and those found in folders."""
     named, found = [], []
     for name in logs:
-        path = Path(name)
+        path = Path("/dev/stdin" if name == "-" else name)
+        if not path.exists():
+            raise UsageError(f"{name}: does not exist", "check the spelling")
         if path.is_dir():
             found += sorted(p for p in path.rglob("*") if p.is_file() and not p.name.startswith("."))
         else:
@@ -301,7 +304,7 @@ def _share(analysis: Analysis, form: str, salt: str, path: Path) -> int:
     if analysis.columns is None:
         raise NothingToCheckError("no request has text or hashes", "give a log with request bodies")
     count = write_trace(analysis.columns, form, salt, path)
-    click.echo(f"{count:,} requests written to {path}: hashes and lengths, no text")
+    click.echo(f"{counted(count, 'request')} written to {path}: hashes and lengths, no text")
     return 0
 
 
@@ -381,7 +384,7 @@ def _progress(*, enabled: bool) -> Iterator[Callable[[int, int, int], None] | No
             share = min(1.0, done / total) if total else 0.0
             left = (now - begun) * (1 - share) / share if share > 0.01 else None
             rest = f", {left:,.0f} s left" if left is not None else ""
-            stream.write(f"\r{share * 100:3.0f} %, {requests:,} requests{rest} \x1b[K")
+            stream.write(f"\r{share * 100:3.0f} %, {counted(requests, 'request')}{rest} \x1b[K")
             stream.flush()
 
     try:

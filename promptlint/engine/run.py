@@ -32,6 +32,7 @@ from promptlint.findings import Finding, Status
 from promptlint.report import FileError, Report
 from promptlint.source import SourceFile
 from promptlint.suppress import apply, ignored_codes, matches, parse
+from promptlint.words import counted
 
 Progress = Callable[[int, int], None]
 """Called with the number of files done and of all files."""
@@ -134,7 +135,8 @@ class _Run:
         if self._request.baseline is not None:
             findings, gone = self._request.baseline.apply(findings, self._world.peek)
             if gone:
-                notes.append(f"{gone} accepted findings are gone: shrink the baseline with --update-baseline")
+                which = counted(gone, "accepted finding")
+                notes.append(f"no longer there: {which}; shrink the baseline with --update-baseline")
         return Report(
             tuple(sorted(findings, key=lambda f: (f.primary, f.code))),
             self._world.peek,
@@ -149,7 +151,7 @@ class _Run:
         shown = ", ".join(self._request.paths) or "."
         if seen:
             return (
-                f"{shown}: none of {seen} files holds a prompt",
+                f"{shown}: no prompt in {counted(seen, 'file')}",
                 "name a file by itself to have it read as one",
             )
         return f"{shown}: no file to check", "see `exclude`, .gitignore and `include-tests`, or name a file"

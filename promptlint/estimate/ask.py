@@ -15,6 +15,7 @@ from promptlint.errors import UsageError
 from promptlint.estimate.compute import compute_ledger, memory_ledger, time_ledger
 from promptlint.estimate.money import money_ledger
 from promptlint.estimate.report import Estimate, breaks
+from promptlint.words import counted
 
 DEFAULT_MODEL = "llama-3-8b"
 DEFAULT_DEVICE = "h100"
@@ -66,7 +67,7 @@ def estimate(question: Question) -> Estimate:
     total = question.prefix + question.new
     if bad := [at for at in question.break_at if not 0 <= at < total]:
         raise UsageError(
-            f"--break-at {bad[0]} is not inside the prompt of {total} tokens", "give a token index"
+            f"--break-at {bad[0]} is not inside the prompt of {counted(total, 'token')}", "give a token index"
         )
     said = list(question.said)
     shape, hosted = _model(question, said)
@@ -125,7 +126,7 @@ def _model(question: Question, said: list[str]) -> tuple[Shape | None, Profile |
         mixture = f", {shape.active / 1e9:.3g}e9 at work a token" if shape.experts else ""
         said.append(
             f"model {shape.name}{chosen}: N = {shape.size / 1e9:.4g}e9 nominal ({shape.exact:,.0f} exact{mixture}), "
-            f"{shape.layers} layers, {shape.kv_heads} KV heads of {shape.head_dim}"
+            f"{counted(shape.layers, 'layer')}, {counted(shape.kv_heads, 'KV head')} of {shape.head_dim}"
         )
         said.append("compute: 2N FLOPs a token in linear layers; attention's share is of the exact count")
     return shape, hosted

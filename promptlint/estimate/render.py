@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from promptlint.estimate.money import Money, rounded
 from promptlint.estimate.report import Estimate
+from promptlint.words import counted
 
 _SHOWN_USES = (1, 2, 3, 4, 5, 10, 20)
 
@@ -70,7 +71,7 @@ def _memory(estimate: Estimate) -> list[str]:
     ]
     if m.prefixes_that_fit is not None and m.memory_bytes:
         lines.append(
-            f"  that fit           {m.prefixes_that_fit:,} prefixes in {m.memory_bytes / 1e9:,.4g} GB "
+            f"  that fit           {counted(m.prefixes_that_fit, 'prefix', 'prefixes')} in {m.memory_bytes / 1e9:,.4g} GB "
             f"beside {m.weight_bytes / 1e9:,.3g} GB of weights"
         )
     return [*lines, ""]
@@ -115,7 +116,9 @@ def _money(money: Money, estimate: Estimate) -> list[str]:
         if row.uses in shown:
             usd = "" if row.usd is None else f"   ${row.usd:.4g}"
             chosen = "  <- stated" if estimate.reuses is not None and row.uses == estimate.reuses + 1 else ""
-            lines.append(f"    {row.uses:>3} uses   {rounded(row.saving_percent):>6} % saved{usd}{chosen}")
+            lines.append(
+                f"    {row.uses:>3} {'use ' if row.uses == 1 else 'uses'}   {rounded(row.saving_percent):>6} % saved{usd}{chosen}"
+            )
     lines += _traffic(money)
     return [*lines, ""]
 

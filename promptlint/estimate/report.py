@@ -8,6 +8,7 @@ from typing import Any
 from promptlint.catalog.shapes import Shape
 from promptlint.estimate.compute import Compute, Memory, Time, compute_ledger
 from promptlint.estimate.money import Money, Uses
+from promptlint.words import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +172,7 @@ def _then(estimate: Estimate) -> str:
         "their factors do not multiply with this one."
     )
     if estimate.time is None:
-        return f"Then: the {estimate.compute.new:,} new tokens, which are computed in any case; {rest}"
+        return f"Then: {counted(estimate.compute.new, 'new token')}, computed in any case; {rest}"
     share = estimate.time.left_share
     what = "shorten the new part" if share > 0.5 else "look at the fixed part and at decoding"
     return f"Then: prefill is {share:.0%} of the time to first token on a hit, so {what}; {rest}"

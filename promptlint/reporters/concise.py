@@ -6,6 +6,7 @@ from promptlint.report import Report
 from promptlint.reporters.options import Options
 from promptlint.reporters.spots import plain, spot
 from promptlint.reporters.words import statistics, summary
+from promptlint.words import counted
 
 
 def render(report: Report, options: Options) -> str:
@@ -13,7 +14,7 @@ def render(report: Report, options: Options) -> str:
     lines = []
     for finding in report.findings if options.all else report.active:
         at = spot(report, finding.primary)
-        lost = f" [{finding.cost.tokens:,} tokens]" if finding.cost else ""
+        lost = f" [{counted(finding.cost.tokens, 'token')}]" if finding.cost else ""
         lines.append(
             f"{plain(at.file)}:{at.line}:{at.column}: {finding.code} {finding.severity.value}: "
             f"{plain(finding.message)}{lost}"

@@ -9,6 +9,7 @@ from promptlint.layout import Layout, Scope, Segment
 from promptlint.prefix.measure import Measure
 from promptlint.prefix.reusable import Reusable
 from promptlint.reporters.mask import mask
+from promptlint.words import counted
 
 _STRIP = 96
 _LETTER = {
@@ -62,9 +63,9 @@ def render_layout(view: View, *, color: bool, width: int = 110) -> str:
     """Return the table, the strip and the reusable prefix of one prompt."""
     layout, measure = view.layout, view.measure
     profile = measure.profile
-    counted = f"{'about ' if measure.estimated else ''}{measure.total:,} tokens of fixed text"
+    total = f"{'about ' if measure.estimated else ''}{counted(measure.total, 'token')} of fixed text"
     block = f", blocks of {profile.block_tokens}" if profile.block_tokens else ""
-    lines = [f"{layout.name}: {counted} ({measure.counter.name}), cache {profile.name}{block}"]
+    lines = [f"{layout.name}: {total} ({measure.counter.name}), cache {profile.name}{block}"]
     lines += [f"  not complete: {gap}" for gap in layout.gaps]
     lines += ["", *_table(view, color, width), "", *_strip(view, color), "", *_prefixes(view)]
     return "\n".join(lines) + "\n"

@@ -6,25 +6,21 @@ from collections import Counter
 
 from promptlint.findings import Cost, Severity, Status
 from promptlint.report import Report
-
-
-def plural(count: int, word: str) -> str:
-    """Return ``1 token`` or ``1,204 tokens``."""
-    return f"{count:,} {word}{'' if count == 1 else 's'}"
+from promptlint.words import counted
 
 
 def cost_text(cost: Cost) -> str:
     """Return what is computed again, in tokens and blocks of the profile."""
     about = "about " if cost.estimated else ""
     # Where hits end at any token a block is a token: saying it twice helps nobody.
-    blocks = f", {plural(cost.blocks, 'block')}" if 0 < cost.blocks < cost.tokens else ""
+    blocks = f", {counted(cost.blocks, 'block')}" if 0 < cost.blocks < cost.tokens else ""
     money = ""
     if cost.usd_per_thousand:
         now, then = cost.usd_per_thousand
         money = f"; ${now:,.2f} instead of ${then:,.2f} in 1,000 requests"
     if cost.below_minimum:
         money = f"; shorter prompts than {cost.below_minimum:,} tokens are not cached there"
-    return f"{about}{plural(cost.tokens, 'token')}{blocks} ({cost.profile}){money}"
+    return f"{about}{counted(cost.tokens, 'token')}{blocks} ({cost.profile}){money}"
 
 
 def summary(report: Report) -> str:
@@ -32,7 +28,7 @@ def summary(report: Report) -> str:
     active = len(report.active)
     if active:
         kinds = [
-            plural(report.count_severity(severity), word)
+            counted(report.count_severity(severity), word)
             for severity, word in (
                 (Severity.ERROR, "error"),
                 (Severity.WARNING, "warning"),
@@ -40,9 +36,9 @@ def summary(report: Report) -> str:
             )
             if report.count_severity(severity)
         ]
-        head = f"{plural(active, 'finding')} ({', '.join(kinds)}) in {plural(report.files, 'file')}"
+        head = f"{counted(active, 'finding')} ({', '.join(kinds)}) in {counted(report.files, 'file')}"
     else:
-        head = f"No findings in {plural(report.files, 'file')}"
+        head = f"No findings in {counted(report.files, 'file')}"
     apart = [
         f"{report.count(status):,} {words}"
         for status, words in (
@@ -53,7 +49,7 @@ def summary(report: Report) -> str:
         if report.count(status)
     ]
     if report.errors:
-        apart.append(f"{plural(len(report.errors), 'file')} not checked")
+        apart.append(f"{counted(len(report.errors), 'file')} not checked")
     return "; ".join([head, *apart])
 
 
@@ -64,6 +60,6 @@ def statistics(report: Report) -> list[str]:
     for finding in report.active:
         tokens[finding.code] += finding.cost.tokens if finding.cost else 0
     return [
-        f"{count:>6,}  {code}  {name:<36} {tokens[code]:>9,} tokens"
+        f"{count:>6,}  {code}  {name:<36} {tokens[code]:>9,} {'token' if tokens[code] == 1 else 'tokens'}"
         for (code, name), count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     ]

@@ -47,7 +47,7 @@ class Analysis:
     skipped: Skipped = field(default_factory=Skipped)
     intake: Intake = field(default_factory=Intake)
     interrupted: bool = False
-    errors: list[InputError] = field(default_factory=list)
+    errors: list[InputError | NothingToCheckError] = field(default_factory=list)
     profiles: set[str] = field(default_factory=set)
     hosted: HostedSimulation = field(default_factory=HostedSimulation)
     rows: list[dict[str, Any]] = field(default_factory=list)  # one a request, if asked for
@@ -61,7 +61,8 @@ def analyze(
     A named file that is no log is an error; a file found in a folder is only counted as skipped.
 
     Raises:
-        NothingToCheckError: no log could be read.
+        InputError: no log could be read, and one not even opened.
+        NothingToCheckError: no file holds a request.
         CatalogError: an unknown profile.
     """
     result = Analysis()
@@ -76,14 +77,17 @@ def analyze(
                 result.formats[str(path)] = "parquet"
                 continue
             logs.append(open_log(path, skipped=result.skipped))
-        except InputError as error:
+        except (InputError, NothingToCheckError) as error:
             if path in found:
                 result.skipped.add(str(path), 0, str(error).removeprefix(f"{path}: "))
             else:
                 result.errors.append(error)
     if not logs and not tables:
-        why = result.errors[0] if result.errors else InputError("no log in the folder", "name a log file")
-        raise NothingToCheckError(str(why), why.next_step)
+        # A file that cannot be opened is an error of the call, one without requests is nothing to do.
+        raise min(
+            result.errors or [NothingToCheckError("no log in the folder", "name a log file")],
+            key=lambda error: error.exit_code,
+        )
     result.formats |= {log.name: log.format for log in logs}
     total = sum(path.stat().st_size for path in (log.path for log in logs))
     run = _Run(options, result)
@@ -109,6 +113,8 @@ def analyze(
 
 def is_parquet(path: Path) -> bool:
     """Tell whether a file is Parquet, by its first bytes."""
+    if not path.is_file():  # of a pipe nothing may be read ahead
+        return False
     try:
         with path.open("rb") as file:
             return file.read(4) == b"PAR1"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from promptlint.errors import InputError, UsageError
+from promptlint.words import counted
 from promptlint_runtime.adapters.llama import Llama
 from promptlint_runtime.encode import ModelEncoder, PartEncoder, RenamedEncoder, TextTokenizer
 from promptlint_runtime.models import Loaded, load, pick_device, pick_dtype
@@ -108,7 +109,7 @@ class Local:
         for item in sent:
             if len(item.encoded.ids) + max_new - 1 > context:
                 raise InputError(
-                    f"{item.prompt.name}: {item.prompt.label}: {len(item.encoded.ids):,} tokens and {max_new}"
+                    f"{item.prompt.name}: {item.prompt.label}: {counted(len(item.encoded.ids), 'token')} and {max_new}"
                     f" more are over the {context:,} that the model takes",
                     "give a model with a longer context, or shorter prompts",
                 )

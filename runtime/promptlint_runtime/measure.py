@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from promptlint.cache.base import PrefixCache
+from promptlint.words import counted
 from promptlint_runtime.adapters.base import Adapter, batch_of
 from promptlint_runtime.compute import ModelCompute
 from promptlint_runtime.engine import recall, run
@@ -118,5 +119,5 @@ class Timer:
             list(run([Request(0, tokens[:cached])], cache, recall({0: (0,)}), self._limits))
         (outcome,) = run([Request(1, tokens)], cache, self._compute, self._limits)
         if outcome.hit != cached:
-            raise RuntimeError(f"the warm run hit {outcome.hit} tokens instead of {cached}")
+            raise RuntimeError(f"the warm run hit {counted(outcome.hit, 'token')} instead of {cached}")
         return outcome.first_token

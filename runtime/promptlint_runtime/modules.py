@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 
 from promptlint.errors import UsageError
+from promptlint.words import counted
 from promptlint_runtime.adapters.base import batch_of
 from promptlint_runtime.adapters.llama import Llama
 from promptlint_runtime.attention import rotate
@@ -153,7 +154,7 @@ def _row(number: int, prompt: Prompt, parts: Sequence[Part], reused: int, took: 
         line=None,
         first_differing_block=None,
         shared_tokens=0,
-        reason=f"{sum(part.fixed for part in parts)} modules, {len(list(_free(parts)))} free texts",
+        reason=f"{counted(sum(part.fixed for part in parts), 'module')}, {counted(len(list(_free(parts))), 'free text')}",
     )
 
 

@@ -13,6 +13,7 @@ from promptlint.cache.blocks import Extra
 from promptlint.cache.pool import BlockPool
 from promptlint.cache.radix import RadixCache
 from promptlint.errors import InputError, UsageError
+from promptlint.words import counted
 from promptlint_runtime.compute import ModelCompute
 from promptlint_runtime.engine import Outcome, run
 from promptlint_runtime.kv import KvStore, Storage, bytes_per_token
@@ -62,7 +63,7 @@ class Replay:
         check_room(
             self._capacity * self._token_bytes,
             adapter.device,
-            f"keys and values of {self._capacity:,} tokens",
+            f"keys and values of {counted(self._capacity, 'token')}",
             "give a smaller --kv-memory, or --kv int8",
         )
         self._kv = KvStore(adapter.sizes, self._capacity, adapter.dtype, adapter.device, options.storage)
@@ -73,7 +74,7 @@ class Replay:
             tokens = self._options.kv_memory // self._token_bytes // block * block
             if not tokens:
                 raise UsageError(
-                    f"{gib(self._options.kv_memory)} do not hold one block of {block} tokens",
+                    f"{gib(self._options.kv_memory)} do not hold one block of {counted(block, 'token')}",
                     f"give at least {gib(block * self._token_bytes)}",
                 )
             return int(tokens)
@@ -179,7 +180,7 @@ class Replay:
 def _device_name(device: torch.device) -> str:
     if device.type == "cuda":
         return f"{device} ({torch.cuda.get_device_name(device)})"
-    return f"{device} ({platform.machine()}, {torch.get_num_threads()} threads)"
+    return f"{device} ({platform.machine()}, {counted(torch.get_num_threads(), 'thread')})"
 
 
 def _explain(error: Exception, options: Options) -> InputError:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from promptlint.cache.blocks import Extra
 from promptlint.errors import UsageError
+from promptlint.words import counted
 from promptlint_runtime.engine import Outcome
 from promptlint_runtime.predict import Divergence, Earlier
 from promptlint_runtime.prompts import Encoded, Prompt
@@ -103,11 +104,11 @@ def place_of(item: Sent, divergence: Divergence) -> tuple[str, int | None]:
 def reason_of(divergence: Divergence, measured: int, predicted: int | None) -> str:
     """Say in a few words why no more was reused."""
     if predicted is not None and predicted != measured:
-        return f"MISMATCH: {predicted} tokens predicted, {measured} measured"
+        return f"MISMATCH: {counted(predicted, 'token')} predicted, {measured} measured"
     if measured > divergence.limit:
         return "continues an answer of the model, which was cached too"
     if measured < divergence.limit:
-        return f"{divergence.limit - measured} tokens were sent before and are not in the cache (evicted, or off)"
+        return f"sent before and not in the cache (evicted, or off): {counted(divergence.limit - measured, 'token')}"
     if divergence.block is None:
         return "sent before as a whole; its last block is computed again"
     if divergence.shared == 0:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from promptlint.words import counted
 from promptlint_runtime.local import Local
 from promptlint_runtime.prompts import Prompt
 from promptlint_runtime.replay import Options
@@ -33,9 +34,11 @@ def self_test(
 
 def _ratio(run: Run) -> Step:
     rate = run.rates()["token"]
-    seen = f"{float(rate['value']):.1%} of {rate['whole']:,} prompt tokens were reused"
+    seen = f"reused {float(rate['value']):.1%} of {counted(int(rate['whole']), 'prompt token')}"
     return Step(
-        "1 hit ratio", f"{seen}; {len(run.mismatches)} differ from the prediction", not run.mismatches
+        "1 hit ratio",
+        f"{seen}; {counted(len(run.mismatches), 'request')} not as predicted",
+        not run.mismatches,
     )
 
 
@@ -44,7 +47,7 @@ def _third_call(calls: Run, control: Run) -> Step:
     off = control.rows[2].measured_hit_tokens or 0
     size = calls.setting.block_tokens
     wanted = (third.prompt_tokens - 1) // size * size
-    seen = f"third call reused {third.measured_hit_tokens} of {third.prompt_tokens} tokens, {off} with the cache off"
+    seen = f"third call reused {third.measured_hit_tokens} of {counted(third.prompt_tokens, 'token')}, {off} with the cache off"
     if first.ttft_ms and third.ttft_ms:
         seen += f"; {first.ttft_ms:,.1f} ms became {third.ttft_ms:,.1f} ms"
     return Step("2 third call against first", seen, third.measured_hit_tokens == wanted and off == 0)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from promptlint.cache.base import PrefixCache
 from promptlint.cache.blocks import Extra
+from promptlint.words import counted
 from promptlint_runtime.predict import Earlier
 from promptlint_runtime.report import Advance, Row
 from promptlint_runtime.rows import Sent, divergence_of, place_of, reason_of
@@ -72,7 +73,9 @@ class Serial:
             reason = reason_of(divergence, cached, predicted)
         if self.exact and answer.prompt_tokens not in (None, len(tokens)):
             predicted = None
-            reason = f"the engine counts {answer.prompt_tokens} tokens, {len(tokens)} were expected"
+            reason = (
+                f"the engine counts {counted(answer.prompt_tokens, 'token')}, expected were {len(tokens):,}"
+            )
         return Row(
             id=item.number,
             label=item.prompt.label,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import median
 
+from promptlint.words import counted
 from promptlint_runtime.report import Row, Run, Spread, Step, Timing
 
 SHOWN = 40  # rows, unless all are wanted
@@ -28,7 +29,7 @@ def render_steps(steps: Sequence[Step]) -> str:
 
 def _run(run: Run, every: bool) -> Iterator[str]:
     setting = run.setting
-    room = f"{setting.capacity_tokens:,} tokens" if setting.capacity_tokens else "size not known"
+    room = counted(setting.capacity_tokens, "token") if setting.capacity_tokens else "size not known"
     yield f"{run.title}: {setting.model}, {setting.dtype}, {setting.engine} on {setting.device}"
     yield f"  cache {setting.cache}, blocks of {setting.block_tokens}, {room}, keys and values as {setting.kv_storage}"
     for note in run.notes:
@@ -56,7 +57,7 @@ def _rows(rows: Sequence[Row], every: bool) -> Iterator[str]:
         mark = " " if row.equal else "!"
         yield f"{row.id:>5} {row.prompt_tokens:>7,} {predicted:>9} {measured:>8} {ttft:>9} {mark}{_place(row)}"
     if len(shown) < len(rows):
-        yield f"      … {len(rows) - len(shown)} more rows; --all or --format json shows them"
+        yield f"      … {counted(len(rows) - len(shown), 'more row')}; --all or --format json shows all"
 
 
 def _place(row: Row) -> str:
@@ -73,13 +74,13 @@ def _rates(run: Run) -> Iterator[str]:
         )
     compared = [row for row in run.rows if row.predicted_hit_tokens is not None and not row.refused]
     if run.mismatches:
-        yield f"  predicted ≠ measured in {len(run.mismatches)} of {len(compared)} requests"
+        yield f"  predicted ≠ measured in {len(run.mismatches)} of {counted(len(compared), 'request')}"
     elif compared:
-        yield f"  predicted = measured in all {len(compared)} requests"
+        yield f"  predicted = measured in {'all ' if len(compared) > 1 else ''}{counted(len(compared), 'request')}"
     else:
         yield "  nothing was predicted"
     refused, preempted = sum(r.refused for r in run.rows), sum(r.preempted for r in run.rows)
-    yield f"  evicted {run.evicted_tokens:,} tokens · preempted {preempted} · refused {refused}"
+    yield f"  evicted {counted(run.evicted_tokens, 'token')} · preempted {preempted} · refused {refused}"
     if run.kv_bytes is not None:
         yield f"  keys and values: {run.kv_bytes / 2**20:,.1f} MiB, {run.setting.kv_bytes_per_token:,} bytes a token"
 

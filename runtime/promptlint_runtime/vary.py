@@ -96,7 +96,7 @@ def vary(
         UsageError: that would be too many.
     """
     if each ** len(scopes) > MAX_REQUESTS:
-        raise UsageError(f"{each}^{len(scopes)} requests are over {MAX_REQUESTS}", "give a smaller --each")
+        raise UsageError(f"{each}^{len(scopes)} is over {MAX_REQUESTS:,} requests", "give a smaller --each")
     prompts = []
     for numbers in product(range(each), repeat=len(scopes)):
         pieces: list[Piece] = []

@@ -67,11 +67,11 @@ def test_hashes_alone_are_enough(cache: PrefixCache) -> None:
 def test_what_cannot_be_served_is_a_value_error(cache: PrefixCache) -> None:
     with pytest.raises(ValueError, match="at least one token"):
         cache.start([])
-    with pytest.raises(ValueError, match="3 keys for 11 tokens"):
+    with pytest.raises(ValueError, match="3 keys for a length of 11"):
         cache.start(Chain(11, ["a", "b", "c"]))
     request = cache.start(range(900, 905))
     assert request is not None
-    with pytest.raises(RuntimeError, match="1 requests are live"):
+    with pytest.raises(RuntimeError, match="requests are live: 1"):
         cache.reset()
     cache.finish(request)
     with pytest.raises(ValueError, match="not live"):

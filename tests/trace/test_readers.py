@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import hashlib
 import json
 import lzma
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from promptlint.errors import InputError
+from promptlint.errors import NothingToCheckError
 from promptlint.layout import Section
 from promptlint.trace.analyze import analyze
 from promptlint.trace.model import Hashed, Request, Usage
@@ -414,13 +415,62 @@ def test_broken_lines_are_named_and_skipped(write_log: Write) -> None:
     assert [line for _, line, _ in result.skipped.examples] == [2, 4, 5]
 
 
-def test_a_cut_archive_keeps_what_came_before(tmp_path: Path) -> None:
-    path = tmp_path / "log.gz"
-    data = gzip.compress("".join(json.dumps({**CHAT, "n": n}) + "\n" for n in range(20000)).encode())
-    path.write_bytes(data[: len(data) // 2])
+def _zstd(data: bytes) -> bytes:
+    zstandard = pytest.importorskip("zstandard")
+    return bytes(zstandard.ZstdCompressor(write_checksum=True).compress(data))
+
+
+_PACK = {"gzip": gzip.compress, "xz": lzma.compress, "zstandard": _zstd}
+
+
+@pytest.mark.parametrize("form", _PACK)
+def test_a_cut_archive_keeps_all_that_came_before(tmp_path: Path, form: str) -> None:
+    """Lines of random words, so that a byte of the archive stands for about as much text everywhere."""
+    rows = [json.dumps({**CHAT, "n": hashlib.sha256(b"%d" % n).hexdigest()}) for n in range(400)]
+    first, second = (
+        _PACK[form](("\n".join(rows[:200]) + "\n").encode()),
+        _PACK[form]("\n".join(rows[200:]).encode()),
+    )
+    path = tmp_path / "log"
+    path.write_bytes(first + second[:-1])  # the second member is there but for its last byte
     log = open_log(path)
-    assert len(list(log.entries)) > 100
-    assert "damaged" in log.skipped.examples[-1][2]
+    assert len(list(log.entries)) == 400
+    assert "cut off" in log.skipped.examples[0][2]
+    path.write_bytes(first[: len(first) // 2])
+    if form == "zstandard":  # which packs 128 KB as one block: half of it is nothing
+        with pytest.raises(NothingToCheckError, match="cut off"):
+            open_log(path)
+        return
+    log = open_log(path)
+    found = list(log.entries)
+    assert "cut off" in log.skipped.examples[0][2]
+    assert 60 <= len(found) <= 140
+    assert log.skipped.examples[0][1] == found[-1].line + 1
+
+
+@pytest.mark.parametrize("form", _PACK)
+def test_a_wrong_byte_in_an_archive_is_told(tmp_path: Path, form: str) -> None:
+    data = bytearray(_PACK[form]("".join(json.dumps({**CHAT, "n": n}) + "\n" for n in range(4000)).encode()))
+    whole = _PACK[form]((json.dumps(CHAT) + "\n").encode())
+    data[len(data) // 2] ^= 0x55
+    path = tmp_path / "log"
+    path.write_bytes(whole + bytes(data))
+    log = open_log(path)
+    assert len(list(log.entries)) >= 1
+    assert "damaged" in log.skipped.examples[0][2]
+
+
+def test_members_and_padding(tmp_path: Path) -> None:
+    one = gzip.compress((json.dumps(CHAT) + "\n").encode())
+    path = tmp_path / "log"
+    path.write_bytes(one + one + bytes(600) + one + bytes(200_000))
+    log = open_log(path)
+    assert len(list(log.entries)) == 3
+    assert log.skipped.count == 0
+    path.write_bytes(one + b"rubbish")
+    log = open_log(path)
+    assert len(list(log.entries)) == 1
+    assert "damaged" in log.skipped.examples[0][2]
 
 
 def test_order_and_duplicates(write_log: Write) -> None:
@@ -436,7 +486,7 @@ def test_order_and_duplicates(write_log: Write) -> None:
 def test_unknown_content_is_one_clear_error(tmp_path: Path, content: str) -> None:
     path = tmp_path / "x.log"
     path.write_text(content)
-    with pytest.raises(InputError) as error:
+    with pytest.raises(NothingToCheckError) as error:
         open_log(path)
     assert str(path) in str(error.value)
     assert "mooncake" in error.value.next_step

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptlint.errors import UsageError
+from promptlint.words import counted
 
 if TYPE_CHECKING:
     from promptlint_runtime.encode import Encoder
@@ -107,10 +108,12 @@ def allow(host: str, tokens: int, limit: int | None, *, free: bool) -> None:
     """
     if limit is not None and tokens > limit:
         raise UsageError(
-            f"up to {tokens:,} tokens would be sent to {host}, over the limit of {limit:,}",
+            f"up to {counted(tokens, 'token')} would be sent to {host}, over the limit of {limit:,}",
             "raise --max-tokens-spent, or send fewer prompts",
         )
     if free or limit is not None:
         return
-    if not click.confirm(f"Send up to {tokens:,} tokens to {host}? It may charge for them.", err=True):
+    if not click.confirm(
+        f"Send up to {counted(tokens, 'token')} to {host}? It may charge for them.", err=True
+    ):
         raise UsageError("nothing was sent", "agree, or give --max-tokens-spent")

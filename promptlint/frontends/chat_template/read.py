@@ -16,6 +16,7 @@ from promptlint.frontends.jinja.parse import Parsed, parse
 from promptlint.frontends.mapped import MappedText
 from promptlint.layout import Confidence, Layout, LayoutKind, Observation, Section, Segment, Step
 from promptlint.source import Place, SourceFile
+from promptlint.words import counted
 
 _examined = lru_cache(maxsize=64)(examine)
 
@@ -130,9 +131,11 @@ def _observations(where: _Where, examination: Examination) -> Iterator[Observati
 
 
 def _rewrite(rewrite: Rewrite, where: _Where) -> Observation:
-    related = [where.step(rewrite.before, f"printed with {rewrite.length} messages")]
+    related = [where.step(rewrite.before, f"printed with {counted(rewrite.length, 'message')}")]
     if rewrite.after != rewrite.before:
-        related.append(where.step(rewrite.after, f"printed instead with {rewrite.longer} messages"))
+        related.append(
+            where.step(rewrite.after, f"printed instead with {counted(rewrite.longer, 'message')}")
+        )
     what = _WHAT[rewrite.mechanism]
     if rewrite.unusual and rewrite.mechanism == "system":
         what = "a system message sent later is put before earlier turns"
@@ -141,7 +144,7 @@ def _rewrite(rewrite: Rewrite, where: _Where) -> Observation:
         "template-rewrites",
         where.place(rewrite.offset),
         detail=f"{what} when the conversation grows from {rewrite.length} to "
-        f"{rewrite.longer} messages ({who}; tried: {rewrite.conversation}){where.line(rewrite.offset)}",
+        f"{counted(rewrite.longer, 'message')} ({who}; tried: {rewrite.conversation}){where.line(rewrite.offset)}",
         related=tuple(related),
         confidence=Confidence.MEDIUM if rewrite.unusual else Confidence.HIGH,
         data={

@@ -13,6 +13,7 @@ from promptlint.trace.explain.history import Entry, History
 from promptlint.trace.explain.ledger import Ledger, Obstacle, Reading
 from promptlint.trace.explain.outcome import Outcome, Reason
 from promptlint.trace.model import Request
+from promptlint.words import counted
 
 _IDLE = 3600.0  # seconds without use after which nobody promises anything
 _LAST_TURN = 128  # tokens up to which a change of the latest message is no fault
@@ -90,7 +91,7 @@ class Explainer:
         if not limit or marks <= limit or ledger.profile.overflow != "error_400" or base.read:
             return None
         size = entry.request.input_tokens
-        said = f"{marks} marks, {limit} are allowed: the provider refuses the request"
+        said = f"{counted(marks, 'mark')}, allowed {limit}: the provider refuses the request"
         return replace(
             base, reason=Reason.MARKS, kind=Kind.BREAKPOINT_LIMIT, reusable=size, lost=size, detail=said
         )
@@ -227,7 +228,7 @@ class Explainer:
         """Explain why nothing was written although the requests agree."""
         limit, marks = ledger.profile.max_breakpoints, len(before.request.marks)
         if limit and max(marks, len(entry.request.marks)) > limit:
-            said = f"{max(marks, len(entry.request.marks))} marks, {limit} are allowed"
+            said = f"{counted(max(marks, len(entry.request.marks)), 'mark')}, allowed {limit}"
             return replace(result, reason=Reason.MARKS, kind=Kind.BREAKPOINT_LIMIT, detail=said)
         said = "no mark stands where this request and the one before still agree"
         return replace(result, reason=Reason.MARKS, kind=Kind.BREAKPOINT_MISPLACED, detail=said)
@@ -246,7 +247,7 @@ class Explainer:
             return None
         if not ledger.minimum:
             return None
-        said = f"{reusable:.0f} tokens agree, the minimum is {ledger.minimum}"
+        said = f"{counted(round(reusable), 'token')} in common, the minimum is {ledger.minimum}"
         return replace(
             result,
             reason=Reason.BELOW_MINIMUM,
@@ -288,7 +289,7 @@ class Explainer:
         confidence = Confidence.MEDIUM if promised else Confidence.LOW
         said = "the same prefix was sent in time and not found"
         if result.read:
-            said += f"; {result.read} tokens were, so an older copy of it stands on that machine"
+            said += f"; {counted(result.read, 'token')} of it could be read, so an older copy stands on that machine"
         return replace(result, reason=Reason.ROUTED, kind=Kind.ROUTING, confidence=confidence, detail=said)
 
 

@@ -9,6 +9,7 @@ from promptlint.layout import Kind, Scope
 from promptlint.trace.explain.codes import code_of
 from promptlint.trace.explain.outcome import Outcome
 from promptlint.trace.explain.redact import excerpt, redacted
+from promptlint.words import counted
 
 _FIXES: dict[Kind, str] = {
     Kind.TTL: "choose a longer lifetime for the stable part, or send a keep-alive before it ends",
@@ -36,7 +37,7 @@ def severity_of(lost: int) -> Severity:
 
 def message_of(outcome: Outcome, show_text: bool) -> str:
     """Return what happened to a request, in one or two sentences."""
-    read = f"{outcome.lost:,} of {outcome.reusable:,} reusable tokens were not read"
+    read = f"{outcome.lost:,} of {counted(outcome.reusable, 'reusable token')} not read"
     diff = outcome.difference
     if diff is None:
         return f"{read}: {outcome.reason.value} ({outcome.detail})"

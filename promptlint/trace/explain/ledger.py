@@ -10,6 +10,7 @@ from enum import StrEnum
 from promptlint.catalog.profile import Granularity, Profile, TtlKind
 from promptlint.trace.explain.history import Entry
 from promptlint.trace.model import Part, Request
+from promptlint.words import counted
 
 _KEPT = 200_000
 _ASSUMED_WAIT = 0.5  # seconds until an answer begins, where the log does not say
@@ -124,7 +125,7 @@ class Ledger:
             last = 1 if self.profile.recomputes_last_token else 0
             tokens = min(tokens, entry.borders[-1] - last) // grain * grain
         if tokens < self.minimum:
-            said = f"{tokens:.0f} tokens, the minimum is {self.minimum}"
+            said = f"{counted(round(tokens), 'token')}, the minimum is {self.minimum}"
             return Reading(0, tokens, Obstacle.BELOW_MINIMUM, said)
         if self.by_marks and (blocked := self._reach(request, depth)):
             return Reading(0, tokens, *blocked)
@@ -219,7 +220,7 @@ class Ledger:
             return Obstacle.NO_MARKS, "the request has no mark"
         limit = self.profile.max_breakpoints
         if limit and len(request.marks) > limit:
-            return Obstacle.TOO_MANY_MARKS, f"{len(request.marks)} marks, {limit} are allowed"
+            return Obstacle.TOO_MANY_MARKS, f"{counted(len(request.marks), 'mark')}, allowed {limit}"
         behind = [mark for mark in marks if mark >= depth]
         if not behind:
             return Obstacle.NO_MARK_BEHIND, "no mark stands at or behind the prefix that was written"
@@ -230,7 +231,7 @@ class Ledger:
         if steps > reach:
             return (
                 Obstacle.LOOKBACK,
-                f"{steps} blocks from the mark back to the prefix, the look-back is {reach}",
+                f"{counted(steps, 'block')} from the mark back to the prefix, the look-back is {reach}",
             )
         return None
 

@@ -8,7 +8,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from promptlint.errors import InputError
+from promptlint.errors import NothingToCheckError
 from promptlint.trace.model import Hashed, Request
 from promptlint.trace.readers import har, hashed, langfuse, langsmith, otel, requests, transcripts, vllm
 from promptlint.trace.readers.stream import Record, Skipped, records
@@ -72,7 +72,8 @@ def open_log(path: Path, name: str = "", skipped: Skipped | None = None) -> Log:
     """Open a log and find its format by its first records.
 
     Raises:
-        InputError: the file cannot be read, or holds no format that is known.
+        InputError: the file cannot be opened.
+        NothingToCheckError: it holds no format that is known.
     """
     shown = name or path.as_posix()
     lost = skipped if skipped is not None else Skipped()
@@ -92,4 +93,4 @@ def open_log(path: Path, name: str = "", skipped: Skipped | None = None) -> Log:
         if not lost.count
         else f"no line can be read: {lost.examples[0][2]}"
     )
-    raise InputError(f"{shown}: {what}", f"formats that are known: {names}")
+    raise NothingToCheckError(f"{shown}: {what}", f"formats that are known: {names}")

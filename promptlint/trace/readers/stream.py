@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
-import lzma
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from promptlint.errors import InputError
+from promptlint.trace.readers.unpack import Unpacked, unpacked
 
 MAX_LINE = 64 * 1024 * 1024  # as values it takes several times the memory
 _DOCUMENT = 64 * 1024 * 1024
@@ -33,10 +32,13 @@ class Skipped:
     count: int = 0
     examples: list[tuple[str, int, str]] = field(default_factory=list)  # file, line, why
 
-    def add(self, file: str, line: int, why: str) -> None:
-        """Count one line."""
+    def add(self, file: str, line: int, why: str, *, grave: bool = False) -> None:
+        """Count one line; what is ``grave`` is named first, however many others there are."""
         self.count += 1
-        if len(self.examples) < _KEPT:
+        if grave:
+            self.examples.insert(0, (file, line, why))
+            del self.examples[_KEPT:]
+        elif len(self.examples) < _KEPT:
             self.examples.append((file, line, why))
 
 
@@ -60,8 +62,8 @@ class _Counted(io.RawIOBase):
         super().close()
 
 
-def open_bytes(path: Path, progress: list[int]) -> BinaryIO:
-    """Open a file, unpacked if its first bytes say gzip, xz or zstandard.
+def open_bytes(path: Path, progress: list[int]) -> tuple[BinaryIO, Unpacked | None]:
+    """Open a file, unpacked if its first bytes say gzip, xz or zstandard; the second value is the unpacker.
 
     Raises:
         InputError: the file cannot be opened, or zstandard is not installed.
@@ -70,38 +72,27 @@ def open_bytes(path: Path, progress: list[int]) -> BinaryIO:
         raw = path.open("rb")
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}", "check the path and rights") from None
-    magic = raw.read(6)
-    raw.seek(0)
     counted = io.BufferedReader(_Counted(raw, progress), 1 << 18)
-    if magic.startswith(b"\x1f\x8b"):
-        return gzip.GzipFile(fileobj=counted)  # type: ignore[return-value]
-    if magic.startswith(b"\xfd7zXZ\x00"):
-        return lzma.LZMAFile(counted)  # type: ignore[return-value]
-    if magic.startswith(b"\x28\xb5\x2f\xfd"):
-        try:
-            import zstandard
-        except ImportError:
-            raise InputError(
-                f"{path}: zstandard data", "install promptlint-cache[trace], or unpack the file"
-            ) from None
-        return io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(counted, read_across_frames=True))
-    return counted
+    archive = unpacked(counted, counted.peek(6)[:6], str(path))
+    return (io.BufferedReader(archive, 1 << 18) if archive else counted), archive
 
 
 def records(path: Path, name: str, skipped: Skipped, progress: list[int]) -> Iterator[Record]:
     """Yield the records of a file: JSON lines, a JSON array, one JSON object, or lines of text.
 
-    Broken lines are counted in ``skipped``. A truncated archive ends the file there, with a word.
+    Broken lines are counted in ``skipped``. A truncated or damaged archive ends the file there, with a word.
     """
-    with open_bytes(path, progress) as stream:
+    stream, archive = open_bytes(path, progress)
+    with stream:
+        last = 0
         try:
-            yield from _records(io.BufferedReader(stream, 1 << 18), name, skipped)  # type: ignore[type-var]
-        except (EOFError, lzma.LZMAError, gzip.BadGzipFile, OSError) as error:
-            skipped.add(name, 0, f"the archive is damaged: {error}")
-        except Exception as error:
-            if type(error).__module__.partition(".")[0] != "zstandard":
-                raise
-            skipped.add(name, 0, f"the archive is damaged: {error}")
+            for record in _records(stream, name, skipped):
+                last = record.line
+                yield record
+        except OSError as error:
+            skipped.add(name, last + 1, f"cannot be read from here on: {error.strerror or error}", grave=True)
+        if archive and archive.damage:
+            skipped.add(name, last + 1, archive.damage, grave=True)
 
 
 def _records(stream: BinaryIO, name: str, skipped: Skipped) -> Iterator[Record]:

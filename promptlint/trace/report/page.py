@@ -7,6 +7,8 @@ from html import escape
 from math import log10
 from typing import Any
 
+from promptlint.words import counted
+
 _STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a}
 table{border-collapse:collapse;width:100%;margin:1rem 0}td,th{border-bottom:1px solid #ddd;padding:.3rem .6rem;
@@ -22,7 +24,7 @@ def render(data: dict[str, Any]) -> str:
     title = f"promptlint trace: {', '.join(summary['logs'])}"
     body = [
         f"<h1>{escape(title)}</h1>",
-        f"<p>{summary['requests']:,} requests, {summary['lost_tokens']:,} lost tokens</p>",
+        f"<p>{counted(summary['requests'], 'request')}, {counted(summary['lost_tokens'], 'lost token')}</p>",
     ]
     if data["causes"]:
         body.append(_table(data["causes"]))
@@ -73,7 +75,7 @@ def _curve(simulation: dict[str, Any]) -> str:
     ends = (
         f'<text x="60" y="342" font-size="12" fill="currentColor">{rows[0]["capacity_blocks"]:,}</text>'
         f'<text x="880" y="342" font-size="12" text-anchor="end" fill="currentColor">'
-        f"{rows[-1]['capacity_blocks']:,} blocks of {simulation['block_size']} {simulation['unit']}</text>"
+        f"{counted(rows[-1]['capacity_blocks'], 'block')} of {simulation['block_size']} {simulation['unit']}</text>"
     )
     return (
         "<h2>Hit ratio by capacity</h2><p>tokens (solid), mean of requests (dashed)</p>"

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from promptlint.trace.report.plot import plot
+from promptlint.words import counted
 
 Style = Callable[..., str]
 _WORST = 5
@@ -29,18 +30,18 @@ def _summary(data: dict[str, Any], style: Style) -> list[str]:
     logs = ", ".join(f"{name} ({form})" for name, form in summary["logs"].items())
     lines = [style(logs, bold=True)]
     when = f", {summary['first']} to {summary['last']}" if summary["first"] else ""
-    lines.append(f"{summary['requests']:,} requests{when}")
+    lines.append(f"{counted(summary['requests'], 'request')}{when}")
     if rates := summary["hit_rates"]:
         usage, token = summary["usage"], rates["token"]
         lines.append(
-            f"counted by the provider: {_percent(token['value'])} of {usage['input_tokens']:,} input tokens were read, "
+            f"counted by the provider: {_percent(token['value'])} of {counted(usage['input_tokens'], 'input token')} read, "
             f"{usage['written_tokens']:,} written; mean of requests {_percent(rates['request_mean']['value'])}; "
-            f"{rates['request_any']['numerator']:,} of {rates['request_any']['denominator']:,} requests read something"
+            f"{rates['request_any']['numerator']:,} of {counted(rates['request_any']['denominator'], 'request')} read something"
         )
         agree = data["reconciliation"]["requests_that_agree"]
         lines.append(
-            f"the rules ({', '.join(summary['profiles'])}) predict {agree['numerator']:,} of {agree['denominator']:,} "
-            "counts within 16 tokens or 2 %"
+            f"the rules ({', '.join(summary['profiles'])}) predict {agree['numerator']:,} of "
+            f"{counted(agree['denominator'], 'count')} within 16 tokens or 2 %"
         )
     reasons = [
         f"{reason} {row['requests']:,}" for reason, row in summary["reasons"].items() if row["requests"]
@@ -54,7 +55,7 @@ def _causes(data: dict[str, Any], style: Style) -> list[str]:
     causes, summary = data["causes"], data["summary"]
     if not causes:
         return [style("No miss that somebody could mend.", fg="green"), ""] if summary["reasons"] else []
-    lost = f"{summary['lost_tokens']:,} tokens"
+    lost = counted(summary["lost_tokens"], "token")
     if summary["lost_usd"] is not None:
         lost += f", ${summary['lost_usd']:,.2f}"
     listed = "One cause" if len(causes) == 1 else f"The worst of {len(causes)} causes"
@@ -62,8 +63,8 @@ def _causes(data: dict[str, Any], style: Style) -> list[str]:
     for number, row in enumerate(causes[:_WORST], 1):
         money = f", ${row['usd']:,.2f}" if row["usd"] is not None else ""
         lines.append(
-            f"{number}. {style(row['kind'], fg='yellow')} ({row['reason']}): {row['lost_tokens']:,} tokens{money} "
-            f"in {row['requests']:,} requests"
+            f"{number}. {style(row['kind'], fg='yellow')} ({row['reason']}): {counted(row['lost_tokens'], 'token')}{money} "
+            f"in {counted(row['requests'], 'request')}"
         )
         lines.append(f"   {row['example']['file']}:{row['example']['line']}: {row['message']}")
         if row["source"]:
@@ -83,9 +84,9 @@ def _simulation(data: dict[str, Any], style: Style, width: int, ascii_: bool) ->
     sampled = f", sample of {data['sampled']:g} of the blocks" if data["sampled"] else ", exact"
     lines = [
         style(f"Hit ratio by capacity ({kind}, blocks of {size}{sampled})", bold=True),
-        f"{data['block_references']:,} block references, {data['unique_blocks']:,} distinct,"
-        + f" {data['input_tokens']:,} {data['unit']}; {_percent(data['first_use_ratio'])} of the references are first"
-        + " uses, which no cache hits",
+        f"{counted(data['block_references'], 'block reference')}, {data['unique_blocks']:,} distinct,"
+        + f" {data['input_tokens']:,} {data['unit']}; {_percent(data['first_use_ratio'])} of the references"
+        + " came for the first time, which no cache hits",
     ]
     points = [
         (float(row["capacity_blocks"]), row["token_hit_ratio"]) for row in curve if row["capacity_blocks"] > 0
@@ -98,7 +99,7 @@ def _simulation(data: dict[str, Any], style: Style, width: int, ascii_: bool) ->
         error = row.get("standard_error")
         around = f" ± {_percent(error['token'])}" if error else ""
         lines.append(
-            f"{row['capacity_blocks']:,} blocks{gib}: {_percent(row['token_hit_ratio'])}{around} of {data['unit']}, "
+            f"{counted(row['capacity_blocks'], 'block')}{gib}: {_percent(row['token_hit_ratio'])}{around} of {data['unit']}, "
             f"{_percent(row['block_hit_ratio'])} of blocks, {_percent(row['request_mean_hit_ratio'])} mean of requests; "
             f"warm {_percent(row['warm']['token_hit_ratio'])} of {data['unit']}"
         )
@@ -110,27 +111,27 @@ def _simulation(data: dict[str, Any], style: Style, width: int, ascii_: bool) ->
         again = ""
         if talk["changed"]:
             again = (
-                f"; {talk['changed']:,} change its prefix (at {_percent(talk['shared'])} of it, median) and compute"
+                f", {talk['changed']:,} change its prefix (at {_percent(talk['shared'])} of it, median) and compute"
                 f" {talk['again_tokens']:,} {data['unit']} again"
             )
         lines.append(
-            f"{talk['continued']:,} of {talk['followers']:,} requests that follow another one in their conversation"
-            f" continue it{again}"
+            f"{counted(talk['followers'], 'request')} behind another one of the same conversation: {talk['continued']:,} continue"
+            f" it{again}"
         )
     for row in data.get("engines", ()):
-        limit = f"{row['capacity_tokens']:,} tokens" if row["capacity_tokens"] else "no limit"
+        limit = counted(row["capacity_tokens"], "token") if row["capacity_tokens"] else "no limit"
         lines.append(
-            f"{row['engine']}, {limit}: {_percent(row['token_hit_ratio'])} of {row['input_tokens']:,} input tokens, "
-            f"{row['refused']:,} requests too large"
+            f"{row['engine']}, {limit}: {_percent(row['token_hit_ratio'])} of {counted(row['input_tokens'], 'input token')}, "
+            f"{counted(row['refused'], 'request')} too large"
         )
     for row in data.get("policies", ()):
-        size = f"{row['capacity_blocks']:,} blocks" if row["capacity_blocks"] else "no limit"
+        size = counted(row["capacity_blocks"], "block") if row["capacity_blocks"] else "no limit"
         lines.append(f"{row['policy']}, {size}: {_percent(row['token_hit_ratio'])} of {data['unit']}")
     for row in data.get("routing", ()):
         size = row["capacity_blocks_per_replica"]
-        each = f"{size:,} blocks each" if size else "no limit"
+        each = f"{counted(size, 'block')} each" if size else "no limit"
         lines.append(
-            f"{row['replicas']} replicas, {row['router']}, {each}: {_percent(row['token_hit_ratio'])} of {data['unit']}; "
+            f"{counted(row['replicas'], 'replica')}, {row['router']}, {each}: {_percent(row['token_hit_ratio'])} of {data['unit']}; "
             f"the busiest has {row['busiest_share']:.2f} times the mean"
         )
     return [*lines, ""]
@@ -146,14 +147,14 @@ def _span(seconds: float) -> str:
 def _notes(summary: dict[str, Any], style: Style) -> list[str]:
     lines, skipped = [], summary["skipped"]
     if skipped["lines"]:
-        lines.append(style(f"{skipped['lines']:,} lines could not be read:", fg="yellow"))
+        lines.append(style(f"{counted(skipped['lines'], 'line')} could not be read:", fg="yellow"))
         lines += [f"  {row['file']}:{row['line']}: {row['why']}" for row in skipped["examples"][:5]]
     if skipped["duplicates"]:
-        lines.append(f"{skipped['duplicates']:,} duplicates were left out")
+        lines.append(f"left out: {counted(skipped['duplicates'], 'duplicate')}")
     if skipped["out_of_order"]:
-        lines.append(f"{skipped['out_of_order']:,} requests came too late to be put in order")
+        lines.append(f"{counted(skipped['out_of_order'], 'request')} came too late to be put in order")
     if summary["findings_left_out"]:
-        lines.append(f"{summary['findings_left_out']:,} findings are counted and not listed")
+        lines.append(f"counted and not listed: {counted(summary['findings_left_out'], 'finding')}")
     if summary["interrupted"]:
         lines.append(style("interrupted: this is what had been read until then", fg="yellow"))
     return lines

@@ -10,6 +10,7 @@ import numpy as np
 from promptlint.errors import UsageError
 from promptlint.trace.columns import Columns, mix
 from promptlint.trace.curve.capacity import Point, separate_curves
+from promptlint.words import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,7 +41,7 @@ def assign(columns: Columns, router: str, replicas: int) -> Ints:
         UsageError: an unknown router, or fewer than one replica.
     """
     if replicas < 1:
-        raise UsageError(f"{replicas} replicas", "give a number of at least 1")
+        raise UsageError(counted(replicas, "replica"), "give a number of at least 1")
     if router == "round-robin":
         return np.arange(columns.requests, dtype=np.int64) % replicas
     if router == "session":

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from promptlint.errors import UsageError
+from promptlint.words import counted
 from promptlint_runtime.adapters.base import Batch, batch_of
 from promptlint_runtime.attention import attend, attend_masked
 from promptlint_runtime.kv import KvStore, LayerSize
@@ -89,7 +90,7 @@ class TransformersModel:
         self._run(look)
         if sorted(look.seen) != list(range(layers)):
             raise UsageError(
-                f"{self.name}: {len(look.seen)} of {layers} layers go through the attention interface",
+                f"{self.name}: only {len(look.seen)} of its {counted(layers, 'layer')} can be reached by the attention interface",
                 _OTHER_MODEL,
             )
         sizes = tuple(look.seen[i] for i in range(layers))

@@ -1,0 +1,8 @@
+"""Counted nouns, so that every message of every command has them right."""
+
+from __future__ import annotations
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """Return ``1 token`` or ``1,204 tokens``; ``plural`` where an ``s`` at the end will not do."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
