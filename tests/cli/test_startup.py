@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-HEAVY = {"torch", "transformers", "libcst", "numpy", "tokenizers", "tiktoken", "jinja2", "yaml"}
+HEAVY = {"torch", "transformers", "tree_sitter", "numpy", "tokenizers", "tiktoken", "jinja2", "yaml"}
 
 
 def imported(*arguments: str) -> set[str]:

@@ -71,9 +71,6 @@ def triggers(text: str) -> bool:
     return any(word in text for word in _WORDS) or any(shape.search(text) for shape in _SHAPES)
 
 
-MAX_LOWERED = 300_000  # characters of a file that libcst is asked to read: it is a hundred times slower
-
-
 class Module:
     """One parsed file: its tree, and the names that its body defines."""
 
@@ -158,9 +155,7 @@ def parse(source: SourceFile) -> Module:
     try:
         return Module(source, _tree(source.text), None)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        newer = (
-            isinstance(error, SyntaxError) and "nested" not in str(error) and len(source.text) <= MAX_LOWERED
-        )
+        newer = isinstance(error, SyntaxError) and "nested" not in str(error)
         if newer and (text := lower(source.text)) is not None:
             try:
                 return Module(source, _tree(text), None)

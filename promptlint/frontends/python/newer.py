@@ -1,8 +1,8 @@
 """Syntax newer than the running interpreter, rewritten to older syntax of the same length.
 
-libcst reads today's grammar on any Python. Its tree tells where the new constructs stand; each is
-overwritten in the text with an equivalent that has exactly as many characters, so that every position
-in the tree that ``ast`` then builds is still right::
+tree-sitter reads today's grammar on any Python. Its tree tells where the new constructs stand; each is
+overwritten in the text with an equivalent that has exactly as many bytes, so that every position in the
+tree that ``ast`` then builds is still right::
 
     type Alias[T] = list[T]        pass;Alias    = list[T]
     def f[T: int](x): …            def f        (x): …
@@ -14,71 +14,114 @@ in the tree that ``ast`` then builds is still right::
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tree_sitter import Node
+
+_NEW = """
+    (type_alias_statement) @alias
+    (function_definition type_parameters: (type_parameter) @parameters)
+    (class_definition type_parameters: (type_parameter) @parameters)
+    (except_clause) @handler
+    (string) @string
+"""
+_BEHIND = ("=", "type_conversion", "format_specifier", "}")
+
 
 def lower(text: str) -> str | None:
-    """Return an equivalent of equal length, or None when libcst is missing or cannot read it either."""
+    """Return an equivalent of equal length; None where the text holds nothing that is newer."""
     try:
-        import libcst as cst
-        from libcst.metadata import ByteSpanPositionProvider, MetadataWrapper
-    except ImportError:
+        parser, query = _grammar()
+    except ImportError:  # left out of an installation on an interpreter that knows all of it
         return None
-    try:
-        wrapper = MetadataWrapper(cst.parse_module(text), unsafe_skip_copy=True)
-        spans = wrapper.resolve(ByteSpanPositionProvider)
-    except (cst.ParserSyntaxError, cst.CSTLogicError, ValueError, TypeError, RecursionError):
-        return None
+    from tree_sitter import QueryCursor
+
     data = text.encode()
     out = bytearray(data)
+    found = QueryCursor(query).captures(parser.parse(data).root_node)
+    edits = [edit for kind, nodes in found.items() for node in nodes for edit in _EDITS[kind](node, data)]
     # The outer ones last: what they overwrite needs no edit of its own.
-    edits = sorted(_edits(cst, wrapper.module, spans, data), key=lambda edit: edit[1] - edit[0])
-    for start, end, new in edits:
+    for start, end, new in sorted(edits, key=lambda edit: edit[1] - edit[0]):
         out[start:end] = new.ljust(end - start)[: end - start]
-    return out.decode(errors="replace")
+    return out.decode(errors="replace") if edits else None
 
 
-def _edits(cst: Any, module: Any, spans: Any, data: bytes) -> Iterator[tuple[int, int, bytes]]:
-    for node, span in spans.items():
-        start, end = span.start, span.start + span.length
-        if isinstance(node, cst.TypeAlias):
-            yield start, start + 5, b"pass;"
-        elif isinstance(node, cst.TypeParameters):
-            yield start, end, b""
-        elif isinstance(node, cst.FormattedString):
-            yield from _fstring(cst, node, spans, data)
-        elif type(node).__name__ == "TemplatedString":
-            prefix = data[start : start + 2].lower()
-            at = start + prefix.find(b"t")
-            yield at, at + 1, b"f"
-        elif isinstance(node, cst.ExceptHandler) and node.type is not None:
-            inner = spans.get(node.type)
-            if inner and isinstance(node.type, cst.Tuple) and not node.type.lpar:
-                body = data[inner.start : inner.start + inner.length]
-                yield inner.start, inner.start + inner.length, body.replace(b",", b"|")
+@cache
+def _grammar() -> tuple[Any, Any]:
+    import tree_sitter_python
+    from tree_sitter import Language, Parser, Query
+
+    language = Language(tree_sitter_python.language())
+    return Parser(language), Query(language, _NEW)
 
 
-def _fstring(cst: Any, node: Any, spans: Any, data: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """Give strings inside an f-string's fields another quote, and no backslash."""
-    quote = node.end.encode()
-    inner = b"'" if b'"' in quote else b'"'
-    for part in node.parts:
-        if not isinstance(part, cst.FormattedStringExpression):
-            continue
-        span = spans.get(part.expression)
-        if span is None:
-            continue
-        body = data[span.start : span.start + span.length]
-        changed = body.replace(b"\\", b" ")
-        if quote[:1] in changed and inner not in changed:
-            changed = changed.replace(quote[:1], inner)
-        elif quote in changed:
-            # No quote is left for it. Any name will do: its text is read from the file again.
-            changed = b"_"
-        if len(quote) == 1:
-            changed = changed.replace(b"\n", b" ")
-        if changed != body:
-            yield span.start, span.start + span.length, changed
+Edit = tuple[int, int, bytes]
+
+
+def _alias(node: Node, data: bytes) -> Iterator[Edit]:
+    yield node.start_byte, node.start_byte + 5, b"pass;"
+    left = node.child_by_field_name("left")
+    for parameters in left.children[0].children if left is not None and left.children else ():
+        if parameters.type == "type_parameter":
+            yield from _parameters(parameters, data)
+
+
+def _parameters(node: Node, data: bytes) -> Iterator[Edit]:
+    yield from _blank(node.start_byte, node.end_byte, data)
+
+
+def _blank(start: int, end: int, data: bytes) -> Iterator[Edit]:
+    """Put blanks in the place of bytes; lines go on behind a backslash, so that none is lost."""
+    lines = data[start:end].split(b"\n")
+    if len(lines) > 1 and not all(lines[:-1]):
+        return  # no room for a backslash: better unread than with wrong places
+    yield start, end, b"\\\n".join([*(b" " * (len(line) - 1) for line in lines[:-1]), b" " * len(lines[-1])])
+
+
+def _handler(node: Node, data: bytes) -> Iterator[Edit]:
+    for child in node.children:
+        if child.type == ":":
+            return
+        if child.type == ",":
+            yield child.start_byte, child.end_byte, b"|"
+
+
+def _string(node: Node, data: bytes) -> Iterator[Edit]:
+    """Make ``t`` an ``f``; give strings inside the fields another quote, and no backslash."""
+    first, last = node.children[0], node.children[-1]
+    prefix = data[first.start_byte : first.end_byte].lower()
+    if b"t" in prefix:
+        at = first.start_byte + prefix.index(b"t")
+        yield at, at + 1, b"f"
+    quote = data[last.start_byte : last.end_byte]
+    for field in node.children:
+        if field.type == "interpolation":
+            yield from _field(field, quote, data)
+
+
+def _field(node: Node, quote: bytes, data: bytes) -> Iterator[Edit]:
+    start = node.children[0].end_byte
+    end = next((c.start_byte for c in node.children if c.type in _BEHIND), node.end_byte)
+    body = data[start:end]
+    changed = bytearray(body.replace(b"\\", b" "))
+    for child in node.children:
+        if child.type == "comment":
+            inner = slice(child.start_byte - start, child.end_byte - start)
+            changed[inner] = b" " * len(changed[inner])
+    inner_quote = b"'" if b'"' in quote else b'"'
+    if quote[:1] in changed and inner_quote not in changed:
+        changed = changed.replace(quote[:1], inner_quote)
+    elif quote in changed:
+        # No quote is left for it. Any name will do: its text is read from the file again.
+        changed = bytearray(b"_")
+    if len(quote) == 1 and b"\n" in changed:
+        yield from _blank(node.start_byte, node.end_byte, data)
+    elif changed != body:
+        yield start, end, bytes(changed)
+
+
+_EDITS = {"alias": _alias, "parameters": _parameters, "handler": _handler, "string": _string}
