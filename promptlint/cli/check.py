@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import click
 
 from promptlint.cli.common import (
-    CODES,
     config_options,
     progress,
     read_config,
@@ -18,6 +17,15 @@ from promptlint.cli.common import (
     start_of,
     wants_color,
     write_whole,
+)
+from promptlint.cli.params import (
+    FORMATS,
+    WORDS,
+    color_option,
+    exit_zero_option,
+    format_option,
+    output_option,
+    quiet_option,
 )
 from promptlint.config import Config
 from promptlint.errors import NothingToCheckError, UsageError
@@ -29,20 +37,18 @@ if TYPE_CHECKING:
     from promptlint.reporters.options import Options
     from promptlint.source import SourceFile
 
-_FORMATS = ("text", "concise", "json", "sarif", "github", "junit")
-
 
 @click.command()
 @click.argument("paths", nargs=-1, type=click.Path())
 @config_options
-@click.option("--select", type=CODES, help="Only these rules: codes, prefixes or names, with commas.")
-@click.option("--ignore", type=CODES, help="Not these rules.")
-@click.option("--extend-select", type=CODES, help="These rules as well.")
+@click.option("--select", type=WORDS, help="Only these rules: codes, prefixes or names, with commas.")
+@click.option("--ignore", type=WORDS, help="Not these rules.")
+@click.option("--extend-select", type=WORDS, help="These rules as well.")
 @click.option(
     "--min-lost-tokens", type=click.IntRange(0), metavar="N", help="Only what costs at least N tokens."
 )
-@click.option("--format", "format_", type=click.Choice(_FORMATS), default="text", show_default=True)
-@click.option("--output-file", "-o", type=click.Path(path_type=Path), help="Write the report there.")
+@format_option(*FORMATS)
+@output_option
 @click.option("--show-source/--no-show-source", default=True, help="Show the lines of each finding.")
 @click.option("--statistics", is_flag=True, help="Count findings by rule.")
 @click.option(
@@ -61,10 +67,10 @@ _FORMATS = ("text", "concise", "json", "sarif", "github", "junit")
 @click.option("--jobs", "-j", type=click.IntRange(0), metavar="N", help="Processes; 0 chooses.")
 @click.option("--no-cache", is_flag=True, help="Keep and use no earlier results.")
 @click.option("--cache-dir", type=click.Path(path_type=Path), help="Where results are kept.")
-@click.option("--exit-zero", is_flag=True, help="Leave with 0 even if there are findings.")
+@exit_zero_option
 @click.option("--watch", is_flag=True, help="Check again whenever a file changes.")
-@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
-@click.option("--quiet", "-q", is_flag=True, help="No progress, and nothing at all without findings.")
+@color_option
+@quiet_option(", and nothing at all without findings")
 def command(
     paths: tuple[str, ...],
     config: Path | None,

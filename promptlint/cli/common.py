@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from promptlint.cli.params import config_option, isolated_option
 from promptlint.config import Config, find, load
 from promptlint.errors import InputError, UsageError
 from promptlint.files import write_text
@@ -25,29 +26,12 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Codes(click.ParamType[tuple[str, ...]]):
-    """A list of rule codes or names, separated by commas."""
-
-    name = "codes"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, ...]:
-        """Split the text."""
-        if isinstance(value, tuple):
-            return value
-        return tuple(code.strip() for code in value.split(",") if code.strip())
-
-
-CODES = Codes()
-
-
 def config_options(function: F) -> F:
     """Add the options that choose and overlay the configuration."""
     for option in reversed(
         (
-            click.option("--config", type=click.Path(path_type=Path), help="Read this configuration file."),
-            click.option("--isolated", is_flag=True, help="Read no configuration file."),
+            config_option,
+            isolated_option,
             click.option(
                 "--profile", metavar="NAME", help="Cache rules to apply; see `promptlint profiles`."
             ),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from promptlint.cli.common import config_options, progress, read_config, show_errors, start_of, wants_color
+from promptlint.cli.params import FORMATS, color_option, exit_zero_option, format_option
 from promptlint.config import Config
 from promptlint.errors import NothingToCheckError, UsageError
 
@@ -25,15 +26,9 @@ if TYPE_CHECKING:
 @click.argument("revision", default="HEAD")
 @click.argument("paths", nargs=-1, type=click.Path())
 @config_options
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(("text", "concise", "json", "sarif", "github", "junit")),
-    default="text",
-    show_default=True,
-)
-@click.option("--exit-zero", is_flag=True, help="Leave with 0 even if there are findings.")
-@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
+@format_option(*FORMATS)
+@exit_zero_option
+@color_option
 def command(
     revision: str,
     paths: tuple[str, ...],

@@ -3,41 +3,25 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from promptlint.cli.common import read_config, start_of
+from promptlint.cli.params import (
+    Memory,
+    Quantity,
+    choice_option,
+    config_option,
+    format_option,
+    isolated_option,
+)
 from promptlint.config import Config
 from promptlint.errors import UsageError
 from promptlint.words import counted
 
-_UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "p": 1e15}
-_BINARY = {"kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30, "tib": 2.0**40}
-_DTYPES = {"fp32": 4.0, "fp16": 2.0, "bf16": 2.0, "fp8": 1.0, "int8": 1.0, "int4": 0.5}
-
-
-class Quantity(click.ParamType[float]):
-    """A number with an optional unit: ``400e12``, ``400T``, ``80GB``, ``24GiB``."""
-
-    name = "quantity"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Turn the text into a number above zero."""
-        if isinstance(value, float):
-            return value
-        match = re.fullmatch(r"([\d_.]+(?:e[+-]?\d+)?)\s*([a-z/]*)", str(value).strip().lower())
-        unit = match[2] if match else ""
-        factor = _BINARY.get(unit) or _UNITS.get(re.sub(r"(?:b|flops?|flop/s)$", "", unit))
-        try:
-            number = float(match[1].replace("_", "")) if match and factor else 0.0
-        except ValueError:
-            number = 0.0
-        if not number or not factor:
-            self.fail(f"{value!r} is not a quantity such as 400e12, 400T or 80GB", param, ctx)
-        return number * factor
+_DTYPES = {"bf16": 2.0, "fp16": 2.0, "fp32": 4.0, "fp8": 1.0, "int8": 1.0, "int4": 0.5}
 
 
 @click.command()
@@ -50,7 +34,7 @@ class Quantity(click.ParamType[float]):
 @click.option(
     "--efficiency", type=click.FloatRange(0, 1, min_open=True), help="Part of the device's peak reached."
 )
-@click.option("--memory", type=Quantity(), metavar="BYTES", help="Memory for weights and cache, as 80GB.")
+@click.option("--memory", type=Memory(), metavar="BYTES", help="Memory for weights and cache, as 80GB.")
 @click.option("--fixed-ms", type=click.FloatRange(0), default=0.0, help="Time to first token beside prefill.")
 @click.option("--profile", default="", metavar="NAME", help="Provider whose prices and lifetimes apply.")
 @click.option("--ttl", default="", metavar="NAME", help="Lifetime of the mark, as the provider writes it.")
@@ -59,8 +43,8 @@ class Quantity(click.ParamType[float]):
     "--interval", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds between requests."
 )
 @click.option("--usd", type=click.FloatRange(0), metavar="X", help="Dollars a million input tokens.")
-@click.option("--kv-dtype", type=click.Choice(list(_DTYPES)), default="bf16", show_default=True)
-@click.option("--weight-dtype", type=click.Choice(list(_DTYPES)), default="bf16", show_default=True)
+@choice_option("--kv-dtype", tuple(_DTYPES))
+@choice_option("--weight-dtype", tuple(_DTYPES))
 @click.option(
     "--break-at",
     type=click.IntRange(0),
@@ -68,9 +52,9 @@ class Quantity(click.ParamType[float]):
     metavar="N",
     help="And if the first change stood here?",
 )
-@click.option("--config", type=click.Path(path_type=Path), help="Read this configuration file.")
-@click.option("--isolated", is_flag=True, help="Read no configuration file.")
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@config_option
+@isolated_option
+@format_option("text", "json")
 def command(
     prompt: str | None,
     prefix: int | None,
@@ -107,12 +91,12 @@ def command(
     settings = read_config(config, isolated, start, model=model or None)
     said: tuple[str, ...] = ()
     if prompt is not None:
-        counted = _counted(prompt, settings)
-        said = (counted.said,)
-        if prefix is None and not break_at and counted.reordered > counted.prefix:
-            break_at = (counted.reordered,)  # what reordering would give
-        prefix = counted.prefix if prefix is None else prefix
-        new = max(1, counted.fixed + (counted.holes if new is None else new))
+        found = _counted(prompt, settings)
+        said = (found.said,)
+        if prefix is None and not break_at and found.reordered > found.prefix:
+            break_at = (found.reordered,)  # what reordering would give
+        prefix = found.prefix if prefix is None else prefix
+        new = max(1, found.fixed + (found.holes if new is None else new))
     if prefix is None or new is None:
         raise UsageError("no token counts", "give --prefix and --new, or the file of a prompt")
     answer = estimate(

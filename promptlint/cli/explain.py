@@ -7,11 +7,12 @@ import sys
 import click
 
 from promptlint.cli.common import find_rule, wants_color
+from promptlint.cli.params import color_option
 
 
 @click.command()
 @click.argument("rule", metavar="CODE")
-@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
+@color_option
 def command(rule: str, color: str) -> None:
     """Explain a rule: why it matters, bad and good examples.
 

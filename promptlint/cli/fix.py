@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from promptlint.cli.common import CODES, config_options, progress, read_config, show_errors, start_of
+from promptlint.cli.common import config_options, progress, read_config, show_errors, start_of
+from promptlint.cli.params import WORDS
 from promptlint.errors import InputError
 from promptlint.files import replacing
 from promptlint.source import SourceFile
@@ -18,7 +19,7 @@ from promptlint.words import counted
 @click.command()
 @click.argument("paths", nargs=-1, type=click.Path())
 @config_options
-@click.option("--select", type=CODES, help="Only fix these rules: codes, prefixes or names, with commas.")
+@click.option("--select", type=WORDS, help="Only fix these rules: codes, prefixes or names, with commas.")
 @click.option("--diff", "show_diff", is_flag=True, help="Print what would change and write nothing.")
 @click.option("--unsafe-fixes", is_flag=True, help="Apply edits that may change what the prompt says, too.")
 def command(

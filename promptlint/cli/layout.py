@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from promptlint.cli.common import config_options, read_config, start_of, wants_color
+from promptlint.cli.params import color_option, format_option
 from promptlint.errors import InputError
 
 
@@ -20,8 +21,8 @@ from promptlint.errors import InputError
 @click.option(
     "--context", type=click.Path(path_type=Path), metavar="FILE", help="Sample values of holes (JSON, YAML)."
 )
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
+@format_option("text", "json")
+@color_option
 def command(
     target: str,
     config: Path | None,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptlint.cli.common import read_config
+from promptlint.cli.params import config_option, format_option, isolated_option
 
 if TYPE_CHECKING:
     from promptlint.catalog.profile import ModelRow, Profile
@@ -22,9 +23,9 @@ _OWN_LINES = frozenset(("name", "title", "source", "provenance", "uncertain", "e
 @click.command()
 @click.argument("name", required=False)
 @click.option("--model", default="", metavar="MODEL", help="Show the figures for one model.")
-@click.option("--config", type=click.Path(path_type=Path), help="Read this configuration file.")
-@click.option("--isolated", is_flag=True, help="Read no configuration file.")
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@config_option
+@isolated_option
+@format_option("text", "json")
 def command(name: str | None, model: str, config: Path | None, isolated: bool, format_: str) -> int:
     """List the cache rules of providers and engines, or show all of one with source and date."""
     from promptlint.catalog.locate import own_files

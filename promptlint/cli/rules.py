@@ -6,9 +6,11 @@ import json
 
 import click
 
+from promptlint.cli.params import format_option
+
 
 @click.command()
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@format_option("text", "json")
 def command(format_: str) -> None:
     """List the rules."""
     from promptlint.catalog.catalog import Catalog

@@ -14,6 +14,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptlint.cli.common import wants_color, write_whole
+from promptlint.cli.params import (
+    NUMBERS,
+    choice_option,
+    color_option,
+    exit_zero_option,
+    format_option,
+    isolated_option,
+    list_option,
+    output_option,
+    quiet_option,
+    size_option,
+)
 from promptlint.errors import NothingToCheckError, UsageError
 from promptlint.words import counted
 
@@ -22,49 +34,11 @@ if TYPE_CHECKING:
     from promptlint.trace.options import Options
 
 _NAMESPACES = ("model", "tenant", "salt", "replica")
-_FORMATS = ("text", "json", "html-data", "parquet")
-
-
-class _List(click.ParamType[tuple[str, ...]]):
-    """Words separated by commas."""
-
-    name = "list"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, ...]:
-        """Split the text."""
-        if isinstance(value, tuple):
-            return value
-        return tuple(word.strip() for word in value.split(",") if word.strip())
-
-
-class _Numbers(click.ParamType[tuple[float, ...]]):
-    """Numbers separated by commas, above 0."""
-
-    name = "numbers"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[float, ...]:
-        """Split the text."""
-        if isinstance(value, tuple):
-            return value
-        try:
-            found = tuple(float(word) for word in value.split(",") if word.strip())
-        except ValueError:
-            self.fail(f"{value!r} is no list of numbers", param, ctx)
-        if any(not number > 0 for number in found):
-            self.fail(f"{value!r}: numbers must be above 0", param, ctx)
-        return found
-
-
-_LIST, _NUMBERS = _List(), _Numbers()
 
 
 @click.command()
 @click.argument("logs", nargs=-1, required=True, type=click.Path())
-@click.option("--isolated", is_flag=True, help="Read no configuration file.")
+@isolated_option
 @click.option(
     "--profile", default="", metavar="NAME", help="Cache rules for all requests; see `promptlint profiles`."
 )
@@ -74,55 +48,20 @@ _LIST, _NUMBERS = _List(), _Numbers()
 @click.option(
     "--tokenizer", default="", metavar="NAME", help="Encoding or tokenizer.json instead of the model's own."
 )
+@choice_option("--unit", ("tokens", "bytes"), "What blocks count.")
+@size_option("--block-size", "Tokens a block; default: the profile's, else 16.")
+@list_option("--capacity", "N,8GiB", "Capacities to show: blocks, or bytes with --model.")
+@size_option("--kv-bytes-per-token", "Bytes of keys and values a token takes.")
 @click.option(
-    "--unit",
-    type=click.Choice(["tokens", "bytes"]),
-    default="tokens",
-    show_default=True,
-    help="What blocks count.",
+    "--ttl", type=NUMBERS, default=(), metavar="S,S", help="Lifetimes of the lifetime curve, in seconds."
 )
-@click.option(
-    "--block-size",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Tokens a block; default: the profile's, else 16.",
-)
-@click.option(
-    "--capacity",
-    type=_LIST,
-    default=(),
-    metavar="N,8GiB",
-    help="Capacities to show: blocks, or bytes with --model.",
-)
-@click.option(
-    "--kv-bytes-per-token",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Bytes of keys and values a token takes.",
-)
-@click.option(
-    "--ttl", type=_NUMBERS, default=(), metavar="S,S", help="Lifetimes of the lifetime curve, in seconds."
-)
-@click.option(
-    "--order",
-    type=click.Choice(["time", "log"]),
-    default="time",
-    show_default=True,
-    help="Order of the requests.",
-)
-@click.option(
-    "--cache-per",
-    type=click.Choice(["all", "namespace", "session"]),
-    default="all",
-    show_default=True,
-    help="One cache for all requests, or one for each.",
-)
-@click.option(
+@choice_option("--order", ("time", "log"), "Order of the requests.")
+@choice_option("--cache-per", ("all", "namespace", "session"), "One cache for all requests, or one for each.")
+@list_option(
     "--namespace",
-    type=_LIST,
+    "LIST",
+    "What keeps entries apart: model, tenant, salt, replica.",
     default=("model", "tenant", "salt"),
-    metavar="LIST",
-    help="What keeps entries apart: model, tenant, salt, replica.",
 )
 @click.option(
     "--sample",
@@ -130,32 +69,12 @@ _LIST, _NUMBERS = _List(), _Numbers()
     metavar="RATE",
     help="Estimate the curve from a share of the blocks.",
 )
+@list_option("--engine", "LIST", "Run vllm, sglang over the log too.", to="engines")
+@list_option("--policy", "LIST", "Run lru, fifo, belady over the log too.", to="policies")
+@list_option("--replicas", "N,N", "What if the log were spread over N replicas.")
+@click.option("--jobs", "-j", type=click.IntRange(0), default=0, metavar="N", help="Processes; 0 chooses.")
 @click.option(
-    "--engine", "engines", type=_LIST, default=(), metavar="LIST", help="Run vllm, sglang over the log too."
-)
-@click.option(
-    "--policy",
-    "policies",
-    type=_LIST,
-    default=(),
-    metavar="LIST",
-    help="Run lru, fifo, belady over the log too.",
-)
-@click.option(
-    "--replicas", type=_LIST, default=(), metavar="N,N", help="What if the log were spread over N replicas."
-)
-@click.option(
-    "--jobs",
-    "-j",
-    type=click.IntRange(0),
-    default=0,
-    metavar="N",
-    help="Processes for the curves of many caches; 0 chooses.",
-)
-@click.option(
-    "--ray",
-    metavar="ADDRESS",
-    help="Count hashed logs in Parquet on a Ray cluster; `local` starts one here.",
+    "--ray", metavar="ADDRESS", help="Count hashed logs in Parquet on a Ray cluster; `local` starts one here."
 )
 @click.option(
     "--source",
@@ -163,22 +82,8 @@ _LIST, _NUMBERS = _List(), _Numbers()
     metavar="DIR",
     help="Join causes with findings in this code.",
 )
-@click.option(
-    "--min-lost-tokens",
-    type=click.IntRange(1),
-    default=32,
-    show_default=True,
-    metavar="N",
-    help="Losses below this are no miss.",
-)
-@click.option(
-    "--max-findings",
-    type=click.IntRange(0),
-    default=10_000,
-    show_default=True,
-    metavar="N",
-    help="Findings listed; all are counted.",
-)
+@size_option("--min-lost-tokens", "Losses below this are no miss.", default=32)
+@size_option("--max-findings", "Findings listed; all are counted.", least=0, default=10_000)
 @click.option("--show-text", is_flag=True, help="Show differing texts as they are; without it, their shape.")
 @click.option(
     "--write",
@@ -189,11 +94,11 @@ _LIST, _NUMBERS = _List(), _Numbers()
 @click.option(
     "--salt", default="", help="Secret that enters the hashes of --write; default: a new random one."
 )
-@click.option("--format", "format_", type=click.Choice(_FORMATS), default="text", show_default=True)
-@click.option("--output-file", "-o", type=click.Path(path_type=Path), help="Write the report there.")
-@click.option("--exit-zero", is_flag=True, help="Leave with 0 even if there are findings.")
-@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True)
-@click.option("--quiet", "-q", is_flag=True, help="No progress.")
+@format_option("text", "json", "html-data", "parquet")
+@output_option
+@exit_zero_option
+@color_option
+@quiet_option()
 def command(
     logs: tuple[str, ...], format_: str, output_file: Path | None, exit_zero: bool, **given: Any
 ) -> int:

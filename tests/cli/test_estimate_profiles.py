@@ -64,7 +64,7 @@ def test_estimate_text() -> None:
     [("400T", 400e12), ("400e12", 4e14), ("80GB", 80e9), ("1GiB", 2**30), ("4TFLOP/s", 4e12)],
 )
 def test_quantities(text: str, value: float) -> None:
-    from promptlint.cli.estimate import Quantity
+    from promptlint.cli.params import Quantity
 
     assert Quantity().convert(text, None, None) == value
 
@@ -73,7 +73,7 @@ def test_quantities(text: str, value: float) -> None:
 def test_bad_quantities(text: str) -> None:
     import click
 
-    from promptlint.cli.estimate import Quantity
+    from promptlint.cli.params import Quantity
 
     with pytest.raises(click.BadParameter):
         Quantity().convert(text, None, None)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from promptlint.cli.params import (
+    Memory,
+    choice_option,
+    format_option,
+    output_option,
+    quiet_option,
+    size_option,
+)
 from promptlint.cli.replay.inputs import read_all
 from promptlint.cli.replay.remote import in_vllm, on_server
 from promptlint.cli.replay.show import progress, show
@@ -22,89 +29,38 @@ if TYPE_CHECKING:
 DEFAULT_MODEL = "random:smollm2-135m"
 
 
-class Memory(click.ParamType[int]):
-    """A number of bytes with an optional unit: ``512MiB``, ``4GiB``."""
-
-    name = "bytes"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Turn the text into bytes."""
-        if isinstance(value, int):
-            return value
-        match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmg]?)(?:i?b)?", str(value).strip().lower())
-        if not match:
-            self.fail(f"{value!r} is not a size such as 512MiB or 4GiB", param, ctx)
-        return int(float(match[1]) * {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}[match[2]])
-
-
 @click.command()
 @click.argument("paths", nargs=-1)
 @click.option(
     "--context", type=click.Path(path_type=Path), metavar="FILE", help="Template variables, JSON lines."
 )
 @click.option("--vary", metavar="SCOPES", help="Make up requests: scopes whose values change, with commas.")
-@click.option("--each", type=click.IntRange(1), default=2, show_default=True, help="Values of each scope.")
-@click.option(
-    "--hole-words", type=click.IntRange(1), default=12, show_default=True, help="Words of a made-up value."
-)
+@size_option("--each", "Values of each scope.", default=2)
+@size_option("--hole-words", "Words of a made-up value.", default=12)
 @click.option(
     "--model",
     metavar="NAME",
     help=f"Folder, .gguf file, hub name, or random:SHAPE ({DEFAULT_MODEL}); with --endpoint the server's name.",
 )
-@click.option(
-    "--adapter",
-    type=click.Choice(["auto", "transformers"]),
-    default="auto",
-    show_default=True,
-    help="Our own decoder where it fits, or always transformers.",
+@choice_option(
+    "--adapter", ("auto", "transformers"), "Our own decoder where it fits, or always transformers."
 )
 @click.option("--device", default="auto", show_default=True, metavar="NAME", help="cpu, cuda, cuda:1, …")
-@click.option(
-    "--dtype",
-    type=click.Choice(["auto", "float32", "bfloat16", "float16"]),
-    default="auto",
-    show_default=True,
-)
-@click.option(
-    "--cache",
-    type=click.Choice(["block", "radix", "off"]),
-    default="block",
-    show_default=True,
-    help="Blocks as in vLLM, a radix tree as in SGLang, or none.",
-)
-@click.option("--block-size", type=click.IntRange(1), metavar="N", help="Tokens a block (16) or page (1).")
+@choice_option("--dtype", ("auto", "float32", "bfloat16", "float16"))
+@choice_option("--cache", ("block", "radix", "off"), "Blocks as in vLLM, a radix tree as in SGLang, or none.")
+@size_option("--block-size", "Tokens a block (16) or page (1).")
 @click.option("--kv-memory", type=Memory(), metavar="SIZE", help="Memory for keys and values.")
+@choice_option("--kv", ("model", "int8", "fp8"), "How keys and values are kept.", to="storage")
+@size_option("--concurrency", "Requests at a time.", default=1)
+@size_option("--step-tokens", "Tokens of one step.", default=8192)
+@choice_option("--order", ("given", "shuffled", "by-prefix"), "Order of the requests.")
+@size_option("--passes", "Send the whole set so often.", default=1)
+@size_option("--output-tokens", "Tokens to generate.", default=1)
+@size_option("--timed", "Prompts to time cold and warm.", least=0, default=3)
+@size_option("--repeats", "Repeats of each timing.", default=3)
 @click.option(
-    "--kv",
-    "storage",
-    type=click.Choice(["model", "int8", "fp8"]),
-    default="model",
-    show_default=True,
-    help="How keys and values are kept.",
+    "--seed", type=int, default=0, show_default=True, help="Of made-up values, shuffles and weights."
 )
-@click.option(
-    "--concurrency", type=click.IntRange(1), default=1, show_default=True, help="Requests at a time."
-)
-@click.option(
-    "--step-tokens", type=click.IntRange(1), default=8192, show_default=True, help="Tokens of one step."
-)
-@click.option(
-    "--order", type=click.Choice(["given", "shuffled", "by-prefix"]), default="given", show_default=True
-)
-@click.option(
-    "--passes", type=click.IntRange(1), default=1, show_default=True, help="Send the whole set so often."
-)
-@click.option(
-    "--output-tokens", type=click.IntRange(1), default=1, show_default=True, help="Tokens to generate."
-)
-@click.option(
-    "--timed", type=click.IntRange(0), default=3, show_default=True, help="Prompts to time cold and warm."
-)
-@click.option(
-    "--repeats", type=click.IntRange(1), default=3, show_default=True, help="Repeats of each timing."
-)
-@click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--as-written", is_flag=True, help="With --reordered: show both side by side.")
 @click.option("--reordered", is_flag=True, help="Put the lines that change behind the others.")
 @click.option("--self-test", is_flag=True, help="Hit ratio, third call against first, changing lines moved.")
@@ -112,27 +68,13 @@ class Memory(click.ParamType[int]):
 @click.option(
     "--endpoint", metavar="URL", help="Send to this server instead; keys come from the environment."
 )
-@click.option(
-    "--surface",
-    type=click.Choice(["completions", "chat", "responses", "messages"]),
-    default="completions",
-    show_default=True,
-    help="API of the endpoint.",
-)
+@choice_option("--surface", ("completions", "chat", "responses", "messages"), "API of the endpoint.")
 @click.option(
     "--tokenizer", metavar="FOLDER", help="Tokenizer of the endpoint's model, if it has no /tokenize."
 )
 @click.option("--api-key-env", metavar="NAME", help="Environment variable with the key.")
-@click.option(
-    "--max-tokens-spent", type=click.IntRange(0), metavar="N", help="Send so many tokens without asking."
-)
-@click.option(
-    "--engine",
-    type=click.Choice(["promptlint", "vllm"]),
-    default="promptlint",
-    show_default=True,
-    help="The bundled runtime, or vLLM in this process.",
-)
+@size_option("--max-tokens-spent", "Send so many tokens without asking.", least=0)
+@choice_option("--engine", ("promptlint", "vllm"), "The bundled runtime, or vLLM in this process.")
 @click.option(
     "--engine-option",
     multiple=True,
@@ -140,11 +82,11 @@ class Memory(click.ParamType[int]):
     help="Option for vLLM, such as tensor_parallel_size=2.",
 )
 @click.option("--fetch-model", metavar="NAME", help="Tell how to get a small real model (smollm2).")
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option("--output-file", "-o", type=click.Path(path_type=Path), help="Write the report there.")
+@format_option("text", "json")
+@output_option
 @click.option("--picture", type=click.Path(path_type=Path), help="Draw the report (.svg, .png, .pdf).")
 @click.option("--all", "every", is_flag=True, help="Show every request.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress.")
+@quiet_option()
 def command(paths: tuple[str, ...], fetch_model: str | None, **options: Any) -> int:
     """Replay prompts on an engine and compare measured hits with predicted ones.
 
@@ -211,10 +153,11 @@ def _how(options: dict[str, Any]) -> Options:
     from promptlint_runtime.scheduler import Limits
 
     default = 1 if options["cache"] == "radix" else 16
+    memory = options["kv_memory"]
     return Options(
         cache=options["cache"],
         block_tokens=options["block_size"] or default,
-        kv_memory=options["kv_memory"],
+        kv_memory=int(memory) if memory else None,
         storage=Storage(options["storage"]),
         limits=Limits(options["concurrency"], options["step_tokens"]),
         max_new=options["output_tokens"],
