@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from promptlint.frontends.python.modules import Module
+from promptlint.frontends.python.nodes import walk
 from promptlint.layout import Confidence, Layout, LayoutKind, Observation
 
 # Inclusive surfaces: the input count, and the cached tokens inside it.
@@ -43,7 +44,7 @@ def accounting(module: Module) -> list[Layout]:
 def _scopes(tree: ast.Module) -> Iterator[list[ast.stmt]]:
     """Yield the body of the module and of each function, inner functions apart."""
     yield tree.body
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node.body
 

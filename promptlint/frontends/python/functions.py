@@ -95,7 +95,7 @@ def _symbolic(m: Machine, func: FuncV, arg: ast.arg, default: ast.expr | None, f
 
 def _is_number(annotation: ast.expr) -> bool:
     """Tell whether an annotation names only types whose text is one line."""
-    names = {n.id for n in ast.walk(annotation) if isinstance(n, ast.Name)}
+    names = {n.id for n in walk(annotation) if isinstance(n, ast.Name)}
     return bool(names & {"int", "float", "bool"}) and names <= {"int", "float", "bool", "Optional", "Union"}
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from promptlint.frontends.python.modules import Module
+from promptlint.frontends.python.nodes import walk
 from promptlint.layout import Layout, Observation, Step
 from promptlint.source import Place
 
@@ -60,9 +61,9 @@ def _paced(module: Module, tree: ast.Module) -> Iterator[tuple[Place, Place, flo
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
     }
     functions = {
-        node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        node.name: node for node in walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     }
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.While | ast.For | ast.AsyncFor):
             for call in _sleeps(node):
                 seconds = _number(call.args[0], constants) if call.args else None
@@ -92,7 +93,7 @@ def _sleeps(loop: ast.While | ast.For | ast.AsyncFor) -> Iterator[ast.Call]:
 
 
 def _calls(loop: ast.AST) -> set[str]:
-    return {_last_name(node.func) for node in ast.walk(loop) if isinstance(node, ast.Call)}
+    return {_last_name(node.func) for node in walk(loop) if isinstance(node, ast.Call)}
 
 
 def _last_name(node: ast.expr) -> str:

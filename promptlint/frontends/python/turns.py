@@ -10,6 +10,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from promptlint.frontends.python.nodes import walk
+
 _POSITIONS = frozenset({"enumerate", "range"})
 
 
@@ -21,7 +23,7 @@ def follows_from_turn(node: ast.AST, func: ast.AST) -> bool:
     """
     found = _path(func, node)
     loop = next((n for n in reversed(found) if isinstance(n, (ast.For, ast.AsyncFor))), None)
-    if loop is None or any(_by_place(n) for n in ast.walk(loop.iter)):
+    if loop is None or any(_by_place(n) for n in walk(loop.iter)):
         return False  # which turns are changed depends on where they stand
     foreign = _outside(func, loop) | _positions(loop) | _names(loop.iter)
     _spread(loop, foreign)
@@ -42,7 +44,7 @@ def is_built_here(node: ast.AST, name: str, func: ast.AST) -> bool:
         _appends(child, name)
         for loop in _path(func, node)
         if isinstance(loop, (ast.For, ast.AsyncFor))
-        for child in ast.walk(loop)
+        for child in walk(loop)
     )
 
 
@@ -67,12 +69,12 @@ def _path(root: ast.AST, node: ast.AST) -> list[ast.AST]:
 
 
 def _names(node: ast.AST) -> set[str]:
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and n.id not in ("self", "cls")}
+    return {n.id for n in walk(node) if isinstance(n, ast.Name) and n.id not in ("self", "cls")}
 
 
 def _bound(node: ast.AST) -> Iterator[str]:
     """Yield the names that the statements below a node assign."""
-    for child in ast.walk(node):
+    for child in walk(node):
         if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
             yield child.id
 
@@ -84,15 +86,15 @@ def _by_place(node: ast.AST) -> bool:
 
 def _outside(func: ast.AST, loop: ast.For | ast.AsyncFor) -> set[str]:
     """Return the names that a function computes from the list outside of the loop, and those that count in it."""
-    inside = {id(n) for n in ast.walk(loop)}
+    inside = {id(n) for n in walk(loop)}
     counters = {
-        n.target.id for n in ast.walk(loop) if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)
+        n.target.id for n in walk(loop) if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)
     }
     found = _names(loop.iter)
     known = 0
     while known != len(found):
         known = len(found)
-        for node in ast.walk(func):
+        for node in walk(func):
             if isinstance(node, ast.Assign) and id(node) not in inside and _names(node.value) & found:
                 found |= {name for target in node.targets for name in _bound(target)}
     return found | (counters - _set_anew(loop))
@@ -121,12 +123,12 @@ def _spread(loop: ast.For | ast.AsyncFor, foreign: set[str]) -> None:
     changed = True
     while changed:
         changed = False
-        for child in ast.walk(loop):
+        for child in walk(loop):
             if child is not loop and isinstance(child, (ast.Assign, ast.AugAssign, ast.NamedExpr, ast.For)):
                 source = child.iter if isinstance(child, ast.For) else child.value
                 targets = child.targets if isinstance(child, ast.Assign) else [child.target]
                 new = {
-                    t.id for whole in targets for t in ast.walk(whole)
+                    t.id for whole in targets for t in walk(whole)
                     if isinstance(t, ast.Name) and isinstance(t.ctx, ast.Store)
                 } - foreign  # fmt: skip
                 if new and _names(source) & foreign:
