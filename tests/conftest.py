@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,22 @@ from promptlint.source import SourceFile, Span
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("promptlint", deadline=None)
 settings.load_profile("promptlint")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Leave out what needs an engine that is not here.
+
+    ``PROMPTLINT_ENGINE`` names the one that must be: a test of it then fails where it cannot be imported.
+    """
+    marker = item.get_closest_marker("engine")
+    if marker is None:
+        return
+    name, here = marker.args[0], os.environ.get("PROMPTLINT_ENGINE")
+    if here and here != name:
+        pytest.skip(f"this is the environment of {here}, not of {name}")
+    if not here and find_spec(name) is None:
+        pytest.skip(f"{name} is not installed")
+
 
 _CALL = re.compile(r"\{\{ *now\(\) *\}\}")
 _RULES = {

@@ -108,6 +108,7 @@ def main() -> None:
     wanted = [options.only] if options.only else ["vllm", "sglang"]
     for name in wanted:
         python = install_vllm(folder) if name == "vllm" else install_sglang(folder)
+        os.environ["PROMPTLINT_ENGINE"] = name
         os.environ["PROMPTLINT_SMOLLM2"] = str(model(python, folder))
         run(python, "-m", "pytest", "-q", "-m", "engines", "-p", "no:cacheprovider", "tests/cache",
             "tests/runtime", *more)  # fmt: skip

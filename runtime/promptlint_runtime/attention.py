@@ -9,9 +9,14 @@
 
 Each part is a case the fused kernels are fast at. The query heads that share a key head are rows of
 one problem (prefix) or a dimension of stride 0 (suffix), so keys and values are never repeated.
+
+Where a processor multiplies bfloat16 numbers in one instruction and the fused kernel does not use it,
+plain products of both parts together are faster; see `_by_products`.
 """
 
 from __future__ import annotations
+
+from functools import cache
 
 import torch
 from torch import Tensor
@@ -19,6 +24,8 @@ from torch.nn import functional
 
 _FLASH_CUDA_DTYPES = (torch.float16, torch.bfloat16)
 _ROWS = 256  # queries at once where scores are held in memory
+_PRODUCTS_FROM = 16  # new tokens from which products are worth their set-up
+_PRODUCT_ROWS = 320  # queries of one key head at once in `_by_products`: their scores stay in the cache
 
 
 def attend(q: Tensor, k: Tensor, v: Tensor, past: tuple[Tensor, Tensor] | None, scale: float) -> Tensor:
@@ -37,6 +44,8 @@ def attend(q: Tensor, k: Tensor, v: Tensor, past: tuple[Tensor, Tensor] | None, 
     length, heads, _ = q.shape
     shared = k.shape[1]
     groups = heads // shared
+    if length >= _PRODUCTS_FROM and q.dtype == torch.bfloat16 and q.device.type == "cpu" and _fast_products():
+        return _by_products(q, k, v, past, scale)
     # [KV, G, S, D]
     query = q.reshape(length, shared, groups, -1).permute(1, 2, 0, 3).contiguous()
     # One head after the other in memory: worth the copy, the kernel is a tenth faster.
@@ -48,6 +57,45 @@ def attend(q: Tensor, k: Tensor, v: Tensor, past: tuple[Tensor, Tensor] | None, 
         share = torch.sigmoid(old_weight.view_as(weight) - weight)[..., None]
         out = torch.lerp(out.float(), old.view_as(out).float(), share).to(q.dtype)
     return out.permute(2, 0, 1, 3).reshape(length, heads, -1)
+
+
+@cache
+def _fast_products() -> bool:
+    """Tell whether bfloat16 products are quick here and the fused kernel is not: it knows tiles alone."""
+    known = torch.cpu.get_capabilities()
+    return bool(known.get("avx512_bf16")) and not known.get("amx_bf16")
+
+
+def _by_products(q: Tensor, k: Tensor, v: Tensor, past: tuple[Tensor, Tensor] | None, scale: float) -> Tensor:
+    """Do as `attend`, a key head and a block of queries at a time; scores are rounded to the dtype of ``q``."""
+    length, heads, _ = q.shape
+    shared, before = k.shape[1], 0 if past is None else len(past[0])
+    groups = heads // shared
+    # Queries that share a key head stand behind each other, token by token: [KV, S·G, D]
+    query = (q * scale).view(length, shared, groups, -1).transpose(0, 1).reshape(shared, length * groups, -1)
+    keys, values = (_joined(old, new) for old, new in zip(past or (None, None), (k, v), strict=True))
+    out = q.new_empty(shared, length * groups, v.shape[-1])
+    step = max(1, _PRODUCT_ROWS // groups)
+    room = min(step, length) * groups * (before + length)
+    scores, weights = q.new_empty(room), q.new_empty(room)
+    for start in range(0, length, step):
+        stop = min(length, start + step)
+        rows, seen = slice(start * groups, stop * groups), before + stop
+        later = torch.ones(stop - start, stop - start, dtype=torch.bool).triu_(1).repeat_interleave(groups, 0)
+        shape = ((stop - start) * groups, seen)
+        score, weight = (x[: shape[0] * seen].view(shape) for x in (scores, weights))
+        for head in range(shared):
+            torch.mm(query[head, rows], keys[head, :seen].t(), out=score)
+            score[:, before + start :].masked_fill_(later, float("-inf"))
+            torch.softmax(score, dim=-1, out=weight)
+            torch.mm(weight, values[head, :seen], out=out[head, rows])
+    return out.view(shared, length, groups, -1).transpose(0, 1).reshape(length, heads, -1)
+
+
+def _joined(old: Tensor | None, new: Tensor) -> Tensor:
+    """Return ``[P, KV, D]`` and ``[S, KV, D]`` as ``[KV, P + S, D]``."""
+    parts = (new,) if old is None else (old, new)
+    return torch.cat([part.transpose(0, 1) for part in parts], dim=1).contiguous()
 
 
 def attend_masked(
@@ -155,4 +203,10 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 
 def rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
     """Scale the last dimension to unit mean square, then by ``weight``."""
-    return functional.rms_norm(x, (x.shape[-1],), weight, eps)
+    size = x.shape[-1]
+    if x.device.type != "cpu":
+        return functional.rms_norm(x, (size,), weight, eps)
+    # One widening copy, and the rest in place on it: what a CPU has for `rms_norm` takes three times as long.
+    wide = x.float()
+    square: Tensor = torch.linalg.vector_norm(wide, dim=-1, keepdim=True).square_()
+    return (wide * square.div_(size).add_(eps).rsqrt_()).mul_(weight).to(x.dtype)

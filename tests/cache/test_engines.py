@@ -27,8 +27,7 @@ class VllmEngine:
     """vLLM's KVCacheManager for one attention group, driven as its scheduler drives it."""
 
     def __init__(self, block: int, usable: int) -> None:
-        torch = pytest.importorskip("torch")
-        pytest.importorskip("vllm")
+        import torch
         from vllm.utils.hashing import sha256
         from vllm.v1.core.kv_cache_manager import KVCacheManager
         from vllm.v1.core.kv_cache_utils import get_request_block_hasher, init_none_hash
@@ -118,6 +117,7 @@ def _prompt(rng: random.Random, earlier: list[list[int]], most: int) -> list[int
     return tokens[:cut] + [rng.randrange(50) for _ in range(rng.choice([0, 0, 1, most // 3]))]
 
 
+@pytest.mark.engine("vllm")
 @pytest.mark.parametrize("seed", range(24))
 def test_the_pool_does_what_vllm_does(seed: int) -> None:
     rng = random.Random(seed)
@@ -170,6 +170,7 @@ def test_the_pool_does_what_vllm_does(seed: int) -> None:
     _record({"engine": "vllm KVCacheManager", "block": block, "num_blocks": usable + 1, "ops": ops})
 
 
+@pytest.mark.engine("vllm")
 @pytest.mark.parametrize(
     "extra",
     [
@@ -191,11 +192,7 @@ class SglangEngine:
     """SGLang's RadixCache for serial requests: match, lock, evict what is missing, insert, unlock."""
 
     def __init__(self, page: int, capacity: int) -> None:
-        pytest.importorskip("sglang")
-        try:
-            from sglang.srt.mem_cache.radix_cache import RadixCache as Theirs
-        except ImportError as error:  # installed without what it needs
-            pytest.skip(f"SGLang cannot be imported: {error}")
+        from sglang.srt.mem_cache.radix_cache import RadixCache as Theirs
 
         self.page = page
         self.device = "cpu"
@@ -237,6 +234,7 @@ class SglangEngine:
         return hit, evicted
 
 
+@pytest.mark.engine("sglang")
 @pytest.mark.parametrize("seed", range(24))
 def test_the_tree_does_what_sglang_does(seed: int) -> None:
     rng = random.Random(seed)

@@ -13,7 +13,6 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -147,10 +146,9 @@ def assert_equal(run: Run, count: int, block: int) -> None:
     assert sum(row.measured_hit_tokens or 0 for row in run.rows) > 0
 
 
+@pytest.mark.engine("vllm")
 @pytest.mark.parametrize("block", [32, 128])
 def test_vllm_server(block: int, tmp_path: Path) -> None:
-    if find_spec("vllm") is None or find_spec("sglang") is not None:
-        pytest.skip("vLLM is not installed by itself")
     port = free_port()
     command = (
         "vllm.entrypoints.openai.api_server", "--model", str(model_folder()), "--served-model-name", "smollm2",
@@ -172,10 +170,9 @@ def test_vllm_server(block: int, tmp_path: Path) -> None:
         assert_equal(replay(url, prompts(40), surface="chat", max_new=4), 40, block)
 
 
+@pytest.mark.engine("sglang")
 @pytest.mark.parametrize("page", [1, 16])
 def test_sglang_server(page: int, tmp_path: Path) -> None:
-    if find_spec("sglang") is None:
-        pytest.skip("SGLang is not installed")
     port = free_port()
     command = (
         "sglang.launch_server", "--model-path", str(model_folder()), "--served-model-name", "smollm2",
@@ -186,9 +183,9 @@ def test_sglang_server(page: int, tmp_path: Path) -> None:
         assert_equal(replay(url, prompts(100), block_tokens=page), 100, page)
 
 
+@pytest.mark.engine("vllm")
+@pytest.mark.filterwarnings("ignore")  # vLLM's own, of what it imports
 def test_vllm_in_this_process() -> None:
-    if find_spec("vllm") is None or find_spec("sglang") is not None:
-        pytest.skip("vLLM is not installed by itself")
     os.environ.update(
         VLLM_CPU_KVCACHE_SPACE="1", VLLM_ENABLE_V1_MULTIPROCESSING="0", VLLM_CPU_OMP_THREADS_BIND="nobind"
     )

@@ -92,12 +92,11 @@ class Llama:
         cos, sin = self.rotary(batch.positions)
         x = functional.embedding(batch.tokens, self._embedding)
         for index, layer in enumerate(self._layers):
-            x = x + self._attention(
-                index, layer, rms_norm(x, layer.before_attention, self.shape.norm_eps), cos, sin, batch, kv
-            )
+            h = rms_norm(x, layer.before_attention, self.shape.norm_eps)
+            x += self._attention(index, layer, h, cos, sin, batch, kv)
             h = rms_norm(x, layer.before_mlp, self.shape.norm_eps)
             gate, up = functional.linear(h, layer.gate_up, layer.gate_up_bias).chunk(2, dim=-1)
-            x = x + functional.linear(functional.silu(gate).mul_(up), layer.down, layer.down_bias)
+            x += functional.linear(functional.silu(gate).mul_(up), layer.down, layer.down_bias)
         x = rms_norm(x[batch.sampled], self._norm, self.shape.norm_eps)
         return functional.linear(x, self._head)
 
@@ -107,10 +106,14 @@ class Llama:
         shape = self.shape
         heads, shared, dim = shape.heads, shape.kv_heads, shape.head_dim
         fused = functional.linear(h, layer.qkv, layer.qkv_bias).view(len(h), heads + 2 * shared, dim)
-        q, k, v = fused[:, :heads], fused[:, heads:-shared], fused[:, -shared:]
+        v = fused[:, -shared:]
         if layer.q_norm is not None and layer.k_norm is not None:
+            q, k = fused[:, :heads], fused[:, heads:-shared]
             q, k = rms_norm(q, layer.q_norm, shape.norm_eps), rms_norm(k, layer.k_norm, shape.norm_eps)
-        q, k = rotate(q, cos, sin), rotate(k, cos, sin)
+            q, k = rotate(q, cos, sin), rotate(k, cos, sin)
+        else:
+            turned = rotate(fused[:, :-shared], cos, sin)
+            q, k = turned[:, :heads], turned[:, heads:]
         # All of a step's keys are written before any is read: a request may already hit another's.
         kv.write(index, batch.own, k, v)
         window, scale = shape.window(index), 1 / math.sqrt(dim)
