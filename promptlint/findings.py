@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -85,3 +86,11 @@ class Finding:
     status: Status = Status.ACTIVE
     reason: str = ""  # of a suppression
     prompt: str = ""  # name of the layout
+
+    def places(self) -> Iterator[Place]:
+        """Yield every place that the finding names."""
+        yield self.primary
+        if self.origin is not None:
+            yield self.origin
+        yield from (step.place for step in self.related)
+        yield from (edit.place for edit in (self.fix.edits if self.fix else ()))

@@ -7,6 +7,7 @@ from typing import Any
 
 from promptlint.engine.codec import decode, encode
 from promptlint.engine.key import listing_digest
+from promptlint.engine.outlines import Outlines
 from promptlint.engine.store import Store
 from promptlint.engine.units import Result
 from promptlint.engine.world import World
@@ -22,6 +23,7 @@ class Kept:
         self._world = world
         self._listing = listing
         self._listing_digest = ""
+        self._outlines = Outlines(store, world)
 
     def _listed(self) -> str:
         if not self._listing_digest:
@@ -31,18 +33,22 @@ class Kept:
     def find(self, path: str, slot: str) -> Result | None:
         """Return the result kept for a file if nothing that it was derived from has changed."""
         try:
-            return self._find(path, self._store.get(slot))
+            return self._find(path, slot, self._store.get(slot))
         except (KeyError, IndexError, TypeError, ValueError, AttributeError):
             return None  # not ours, or written by a version that kept other fields
 
-    def _find(self, path: str, plain: Any) -> Result | None:
+    def _find(self, path: str, slot: str, plain: Any) -> Result | None:
         if plain is None:
             return None
-        for dependency, digest in plain["dependencies"].items():
-            if self._store.digest(dependency, self._world.file(dependency)) != digest:
-                return None
         if plain["listing"] and plain["listing"] != self._listed():
             return None
+        moved = [d for d, digest in plain["dependencies"].items() if self._digest(d) != digest]
+        names = plain["names"]
+        if not all(d in names and self._outlines.agree(d, plain["dependencies"][d], names[d]) for d in moved):
+            return None
+        if moved:
+            plain["dependencies"] |= {d: self._digest(d) for d in moved}
+            self._store.put(slot, plain)
         return Result(
             path,
             tuple(decode(f) for f in plain["findings"]),
@@ -55,12 +61,16 @@ class Kept:
             tuple(Place(p[0], Span(p[1], p[2])) for p in plain["settled"]),
         )
 
+    def _digest(self, path: str) -> str:
+        return self._store.digest(path, self._world.file(path))
+
     def keep(self, result: Result, slot: str) -> None:
         """Keep a result; one with an error is found again next time."""
         if result.error is not None or not self._store.enabled:
             return
         plain: dict[str, Any] = {
-            "dependencies": {d: self._store.digest(d, self._world.file(d)) for d in result.dependencies},
+            "dependencies": {d: self._digest(d) for d in result.dependencies},
+            "names": result.names,
             "listing": self._listed() if result.listed else "",
             "read": result.read,
             "settled": [[p.path, p.span.start, p.span.end] for p in result.settled],
@@ -70,3 +80,4 @@ class Kept:
             ],
         }
         self._store.put(slot, plain)
+        self._outlines.keep(result.outlines)

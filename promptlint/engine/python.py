@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +13,8 @@ from promptlint.engine.settled import settled
 from promptlint.engine.units import Result, failure
 from promptlint.engine.world import World
 from promptlint.errors import InputError, PromptlintError
+from promptlint.findings import Finding
+from promptlint.source import Place
 from promptlint.suppress import parse
 
 WORTH = 60  # files that pay for one more process
@@ -47,10 +49,12 @@ def check_python(
             result = _result(target, world)
             if result.error is None:
                 dependencies = tuple(sorted({unit.path, *unit.dependencies}))
-                result = replace(result, dependencies=dependencies, listed=True)
+                result = replace(result, dependencies=dependencies, listed=True, outlines=unit.outlines)
                 try:
                     findings = tuple(judge.findings(unit.layouts))
-                    result = replace(result, findings=findings, settled=settled(unit.path, unit.layouts))
+                    ranges = settled(unit.path, unit.layouts)
+                    names = _where_names_suffice(unit.names, findings, ranges)
+                    result = replace(result, findings=findings, settled=ranges, names=names)
                 except Exception as error:
                     if isinstance(error, PromptlintError) and not isinstance(error, InputError):
                         raise
@@ -69,6 +73,14 @@ def check_python(
         return
     for target in wanted.values():  # nothing in them: no prompt begins there
         yield target, _result(target, world)
+
+
+def _where_names_suffice(
+    names: Mapping[str, tuple[str, ...]], findings: Iterable[Finding], ranges: Iterable[Place]
+) -> dict[str, tuple[str, ...]]:
+    """Leave out the files that a result points into: its places move with any change there."""
+    shown = {place.path for finding in findings for place in finding.places()} | {p.path for p in ranges}
+    return {path: found for path, found in names.items() if path not in shown}
 
 
 def _result(target: Target, world: World) -> Result:

@@ -16,7 +16,7 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Any
 
-_FORMAT = 1
+_FORMAT = 2
 _RACY_NS = 100_000_000  # a file this young may change again within one tick of its clock
 _KEEP_S = 30 * 24 * 3600
 _MARK = "Signature: 8a477f597d28d172789f06886806bc55\n# Made by promptlint; safe to delete.\n"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from promptlint.config import Config
@@ -27,8 +27,9 @@ class Result:
     """What is known of one file.
 
     ``read`` is False for a document that holds no prompt. ``dependencies`` are the shown paths that
-    were looked at, whether or not there was a file; ``listed`` says that the result also depends on
-    which files there are. ``settled`` are ranges of templates whose values this file's code decides.
+    were looked at, whether or not there was a file; of those in ``names`` only these names of the module
+    matter, and ``outlines`` are the tables by which that is told later. ``listed`` says that the result also
+    depends on which files there are. ``settled`` are ranges of templates whose values this file's code decides.
     """
 
     path: str
@@ -39,6 +40,8 @@ class Result:
     read: bool = True
     settled: tuple[Place, ...] = ()
     error: FileError | None = None
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    outlines: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def failure(path: str, error: Exception, *, named: bool) -> FileError:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -18,8 +18,9 @@ from promptlint.frontends.python.functions import enter
 from promptlint.frontends.python.history import settle
 from promptlint.frontends.python.intervals import with_intervals
 from promptlint.frontends.python.machine import Machine
-from promptlint.frontends.python.modules import Module, Project, triggers
+from promptlint.frontends.python.modules import Module, Project, Read, triggers
 from promptlint.frontends.python.nodes import attributes
+from promptlint.frontends.python.outline import Outline, Table
 from promptlint.frontends.python.record import Recorder, holds_prompts
 from promptlint.frontends.python.slicing import tells_of_prompts
 from promptlint.frontends.python.statements import execute
@@ -30,11 +31,17 @@ from promptlint.source import Place, Span
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What one file gives, and every file that was read for it."""
+    """What one file gives, and what it depends on.
+
+    ``dependencies`` are all files that were read for it; of those in ``names`` only the names given
+    there matter. ``outlines`` are tables of the files that no earlier unit came to (see `outline`).
+    """
 
     path: str
     layouts: tuple[Layout, ...]
     dependencies: tuple[str, ...]
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
+    outlines: Mapping[str, Table] = field(default_factory=dict, compare=False)
 
 
 def analyze(
@@ -68,7 +75,7 @@ def analyze(
         if module is None:
             continue
         layouts: list[Layout] = []
-        reads = {path}
+        reads: set[Read] = {(path, None)}
         if module.tree is None:
             layouts.append(_unreadable(module))
         else:
@@ -77,7 +84,20 @@ def analyze(
                 _enter_all(machine, module, only)
             layouts[:0] = module.layouts
             layouts = [*with_intervals(module, layouts), *accounting(module)]
-        yield Unit(path, tuple(map(settle, layouts)), tuple(sorted(project.closure(reads))))
+        yield _unit(project, path, tuple(map(settle, layouts)), reads)
+
+
+def _unit(project: Project, path: str, layouts: tuple[Layout, ...], reads: set[Read]) -> Unit:
+    whole: set[str] = set()
+    names: dict[str, set[str]] = {}
+    for file, name in project.closure(reads):
+        if name is None:
+            whole.add(file)
+        else:
+            names.setdefault(file, set()).add(name)
+    outlines = {module.path: Outline(module).table for module in project.parsed() if module.tree is not None}
+    some = {file: tuple(sorted(found)) for file, found in names.items() if file not in whole}
+    return Unit(path, layouts, tuple(sorted(whole | some.keys())), some, outlines)
 
 
 def _unreadable(module: Module) -> Layout:

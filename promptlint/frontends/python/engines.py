@@ -70,7 +70,7 @@ def template_file(m: Machine, name: str, env: Value | None, node: ast.AST, frame
     source = m.project.context.load(path) if path else None
     if source is None or path is None:
         return None
-    m.project.reads.add(path)
+    m.project.reads.add((path, None))
     fragment = jinja.segments(MappedText.of(source), m.project.context)
     return Template(tuple(Seg(s) for s in fragment.segments), globals_of(m, env, node, frame), kind="jinja")
 

@@ -39,7 +39,7 @@ def text_of_file(m: Machine, path: str | None, frame: Frame) -> Str | None:
     source = m.project.context.load(found) if found else None
     if source is None or found is None:
         return None
-    m.project.reads.add(found)
+    m.project.reads.add((found, None))
     mapped = MappedText.of(source)
     return Str((Lit(source.text, TextSource(found, lambda: mapped)),)) if source.text else Str(())
 
@@ -145,7 +145,7 @@ def _loads(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value 
     source = m.project.context.load(path) if path else None
     if source is None or path is None or tree.format_of(path) is None:
         return None
-    m.project.reads.add(path)
+    m.project.reads.add((path, None))
     try:
         return data(tree.load(source))
     except Exception as error:

@@ -240,7 +240,7 @@ def invoke(
     m.stack.append(func.node)
     loops, m.loops = m.loops, list(m.loops)
     limit, m.limit = m.limit, m.steps + budget
-    reads = {func.module.path}
+    reads = {func.module.owner(func.node)}
     recorded = m.recorder.count
     try:
         with m.project.reading(reads):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from promptlint.catalog import Catalog
 from promptlint.catalog.model import Sink, Volatile
 from promptlint.frontends.mapped import MappedText
-from promptlint.frontends.python.modules import Module, Project
+from promptlint.frontends.python.modules import Module, Project, Read
 from promptlint.frontends.python.pieces import Alt, Hole, Loop, Part, TextSource, map_causes
 from promptlint.frontends.python.values import (
     ClassV,
@@ -65,14 +65,14 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A call's result; ``alive`` holds what the key names by identity, ``reads`` the files it took.
+    """A call's result; ``alive`` holds what the key names by identity, ``reads`` what it took from files.
 
     ``budget`` is set where the steps ran out: a caller with more to spend runs the call again.
     """
 
     value: Value
     alive: tuple[Value, ...]
-    reads: frozenset[str]
+    reads: frozenset[Read]
     budget: int | None
 
 
@@ -93,8 +93,8 @@ class Machine:
         self.exhausted = False
         self.memo: dict[object, Kept] = {}  # results of calls that recorded no prompt
         self.local: dict[object, Kept] = {}  # of those that did: good for the file at hand only
-        self.dull: dict[ast.AST, frozenset[str]] = {}  # functions that gave nothing of use
-        self.instances: dict[ast.AST, tuple[Obj, frozenset[str]]] = {}
+        self.dull: dict[ast.AST, frozenset[Read]] = {}  # functions that gave nothing of use
+        self.instances: dict[ast.AST, tuple[Obj, frozenset[Read]]] = {}
         self.unused: ast.expr | None = None  # the call of an expression statement
         self._volatile: dict[str, Volatile | None] = {}
         self._sinks: dict[str, Sink | None] = {}

@@ -11,6 +11,7 @@ import posixpath
 import re
 import sys
 import warnings
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -71,6 +72,10 @@ def triggers(text: str) -> bool:
     return any(word in text for word in _WORDS) or any(shape.search(text) for shape in _SHAPES)
 
 
+Read = tuple[str, str | None]
+"""Something that a result was made of: a name of a module, or with None the whole of a file."""
+
+
 class Module:
     """One parsed file: its tree, and the names that its body defines."""
 
@@ -81,14 +86,46 @@ class Module:
         self.error = error
         self.names: dict[str, Value] = {}
         self.stars: list[str] = []
-        self.origins: dict[str, frozenset[str]] = {}  # files behind each imported name
+        self.origins: dict[str, frozenset[Read]] = {}  # what is behind each imported name
         self.state = "new"  # "new", "running", "done"
         self.layouts: list[Layout] = []  # recorded while the body ran
-        self.reads: set[str] = set()  # files consulted while the body ran
+        self.reads: set[Read] = set()  # consulted in other files while the body ran
         self.pieces: dict[int, list[MappedText | Field]] = {}
         self.literals: dict[int, Lit] = {}  # of the pieces above, by their identity
         self._fields: dict[int, ast.expr | None] = {}
         self._ascii = source.text.isascii()
+        self._keys: dict[str, Read] = {}
+        self._starts: list[int] = []
+
+    def key(self, name: str) -> Read:
+        """Return what stands for the use of a name of this module."""
+        known = self._keys.get(name)
+        if known is None:
+            known = self._keys[name] = (self.path, name)
+        return known
+
+    def owner(self, node: ast.AST) -> Read:
+        """Return what stands for the use of a function or class: the name of its outermost one."""
+        known: Read | None = getattr(node, "_owner", None)
+        if known is None:
+            known = node._owner = self._owner(node)  # type: ignore[attr-defined]
+        return known
+
+    def _owner(self, node: ast.AST) -> Read:
+        body = self.tree.body if self.tree is not None else []
+        self._starts = self._starts or [first_line(statement) for statement in body]
+        at = bisect_right(self._starts, getattr(node, "lineno", 0)) - 1
+        top = body[at] if at >= 0 else None
+        if isinstance(top, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            return self.path, top.name
+        return self.path, None
+
+    def lines(self, statement: ast.stmt) -> str:
+        """Return the lines on which a statement stands, its decorators included."""
+        starts = self.source.line_starts
+        last = min(statement.end_lineno or statement.lineno, len(starts))
+        end = starts[last] if last < len(starts) else len(self.source.text)
+        return self.source.text[starts[first_line(statement) - 1] : end]
 
     def offset(self, line: int, column: int) -> int:
         """Turn ast's 1-based line and UTF-8 byte column into a character offset."""
@@ -150,6 +187,13 @@ class Module:
         return tree
 
 
+def first_line(statement: ast.stmt) -> int:
+    """Return the line on which a statement, or its first decorator, begins."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return min([statement.lineno, *(d.lineno for d in statement.decorator_list)])
+    return statement.lineno
+
+
 def parse(source: SourceFile) -> Module:
     """Parse one file; syntax that this interpreter does not know is lowered first."""
     try:
@@ -178,7 +222,8 @@ class Project:
         self.context = context
         self.files = frozenset(files)
         self.modules: dict[str, Module | None] = {}
-        self.reads: set[str] = set()  # every file consulted since the last `track`
+        self.reads: set[Read] = set()  # all that was consulted since the last `reading`
+        self._parsed: list[Module] = []
         self._packages = {posixpath.dirname(f) for f in self.files if f.endswith("/__init__.py")}
         self._tails: dict[str, list[str]] = defaultdict(list)
         self._resolved: dict[tuple[str, str], str | None] = {}
@@ -187,34 +232,46 @@ class Project:
             self._tails[posixpath.basename(stem)].append(path)
 
     @contextmanager
-    def reading(self, into: set[str]) -> Iterator[None]:
-        """Note the files consulted meanwhile in ``into``."""
+    def reading(self, into: set[Read]) -> Iterator[None]:
+        """Note what is consulted meanwhile in ``into``."""
         saved, self.reads = self.reads, into
         try:
             yield
         finally:
             self.reads = saved
 
-    def closure(self, reads: Iterable[str]) -> set[str]:
-        """Return files and all that their modules consulted in turn."""
-        out: set[str] = set()
+    def closure(self, reads: Iterable[Read]) -> set[Read]:
+        """Return what was consulted, and all that the bodies of the modules there consulted in turn."""
+        out: set[Read] = set()
+        seen: set[str] = set()
         todo = list(reads)
         while todo:
-            path = todo.pop()
-            if path not in out:
-                out.add(path)
-                module = self.modules.get(path)
+            read = todo.pop()
+            out.add(read)
+            if read[0] not in seen:
+                seen.add(read[0])
+                module = self.modules.get(read[0])
                 if module is not None:
-                    todo.extend(module.reads - out)
+                    # Its own names count by what is written, see `outline`.
+                    todo.extend(r for r in module.reads if r[0] != module.path or r[1] is None)
+        return out
+
+    def parsed(self) -> list[Module]:
+        """Return the modules that were parsed since this was last asked for."""
+        out, self._parsed = self._parsed, []
         return out
 
     def load(self, path: str) -> Module | None:
         """Return a module, parsed on first use; None when there is no such readable file."""
-        self.reads.add(path)
         if path not in self.modules:
             source = self.context.load(path) if path in self.files else None
-            self.modules[path] = parse(source) if source else None
-        return self.modules[path]
+            module = self.modules[path] = parse(source) if source else None
+            if module is not None:
+                self._parsed.append(module)
+        module = self.modules[path]
+        if module is None or module.tree is None:
+            self.reads.add((path, None))
+        return module
 
     def resolve(self, dotted: str, importer: str, level: int = 0) -> str | None:
         """Return the file of a module name as seen from ``importer``; None outside the project."""

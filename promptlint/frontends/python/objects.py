@@ -6,7 +6,7 @@ import ast
 
 from promptlint.frontends.python import access, files
 from promptlint.frontends.python.machine import MAX_STEPS, Frame, Machine, passed
-from promptlint.frontends.python.modules import Module
+from promptlint.frontends.python.modules import Module, Read
 from promptlint.frontends.python.nodes import walk
 from promptlint.frontends.python.values import (
     Bound,
@@ -28,7 +28,7 @@ from promptlint.layout import Cause, Confidence, Kind, Scope
 from promptlint.source import Place
 
 MAX_INIT_STEPS = 500
-_NOTHING: frozenset[str] = frozenset()
+_NOTHING: frozenset[Read] = frozenset()
 KEPT_DEFAULT = 40  # a parameter's default text of this length is a prompt, not a setting
 _SUBSTANCE = (Str, Template, ListV, DictV, ClassV, Ext, Bound)
 _CACHED = ("cache", "lru_cache", "cached", "alru_cache")
@@ -46,7 +46,7 @@ def run_module(m: Machine, module: Module) -> None:
         with m.recorder.into(module.layouts), m.project.reading(module.reads):
             m.execute(module.tree.body, frame)
     except RecursionError:
-        module.reads.add(module.path)
+        module.reads.add((module.path, None))
     finally:
         m.guards, m.loops, m.stack, m.own, m.steps, m.limit, m.exhausted = saved
         module.state = "done"
@@ -67,10 +67,11 @@ class Deferred(Value):
 def module_name(m: Machine, module: Module, name: str) -> Value | None:
     """Return a module-level name, imports followed."""
     run_module(m, module)
+    m.project.reads.add(module.key(name))
     value = module.names.get(name)
     if isinstance(value, Deferred):
         module.names[name] = Unknown(None, name=name, path=name)
-        reads: set[str] = set()
+        reads: set[Read] = set()
         with m.project.reading(reads):
             value = module.names[name] = follow(m, value)
         module.origins[name] = frozenset(reads)
@@ -178,7 +179,7 @@ def fields(cls: ClassV) -> dict[str, tuple[ClassV, ast.AnnAssign]]:
 def symbolic(m: Machine, cls: ClassV, name: str = "self") -> Obj:
     """Return an instance of which only the class is known; a fresh copy each time."""
     if cls.node not in m.instances:
-        made, reads = Obj(cls, name=name), {cls.module.path}
+        made, reads = Obj(cls, name=name), {cls.module.owner(cls.node)}
         m.instances[cls.node] = made, frozenset(reads)
         init = cls.find("__init__")
         if isinstance(init, FuncV) and not is_data(cls):
