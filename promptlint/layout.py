@@ -96,7 +96,7 @@ class Cause:
     place: Place | None = None
     chain: tuple[Step, ...] = ()  # from the source towards the prompt
     # Of `UNORDERED` and `RANDOM`: "set", "listing", "shuffle", "completion", "repr"; of a clock: "snapshot"; of
-    # `REQUEST_INPUT`: "fetched".
+    # `REQUEST_INPUT`: "fetched", "argument".
     variant: str = ""
 
 
@@ -120,6 +120,8 @@ class Origin:
     why: str = ""
     names: tuple[str, ...] = ()  # every variable and callee in it, where there are several
     chain: tuple[Step, ...] = ()  # assignments it came through, from the source towards the prompt
+    field: str = ""  # the field of a template that the value fills, asked where its own name tells nothing
+    given: str = ""  # the argument of the function that makes the prompt, where the value comes out of one
 
 
 LITERAL = Origin(OriginKind.LITERAL)

@@ -118,7 +118,8 @@ def _hole(segment: Segment, catalog: Catalog) -> Segment:
         return segment
     cause = _by_filter(origin, catalog) or _by_call(origin, segment.place.path, catalog)
     if cause is None or cause.confidence is Confidence.LOW:
-        cause = _by_loop(segment) or cause or _by_name(origin, segment.place.path, catalog)
+        path = segment.place.path
+        cause = _by_loop(segment) or cause or _by_name(origin, path, catalog) or _by_place(origin, catalog)
     if cause is None:
         return segment
     if origin.chain and cause.place is None:
@@ -180,6 +181,18 @@ def _by_name(origin: Origin, path: str, catalog: Catalog) -> Cause | None:
         names = tuple(name for name in names if not _CLASS.fullmatch(name))
     known = [(name, _of_history(name, catalog) or catalog.name(name)) for name in names]
     return _worst([_cause(found, f"`{name}` (by its name)", origin) for name, found in known if found])
+
+
+def _by_place(origin: Origin, catalog: Catalog) -> Cause | None:
+    """Read what a value fills, where its own name says nothing: a field ``{question}``, an argument's place."""
+    if not (origin.field or origin.given) or (origin.name and catalog.is_chosen(origin.name)):
+        return None
+    if origin.field and (found := catalog.name(origin.field)) is not None:
+        return _cause(found, f"`{origin.field}` (by its name)", origin)
+    if not origin.given or any(map(catalog.is_chosen, filter(None, (origin.field, origin.given)))):
+        return None
+    what = f"`{_shown(origin)}`, from the argument `{origin.given}`,"
+    return Cause(Kind.REQUEST_INPUT, Scope.REQUEST, what, Confidence.LOW, variant="argument")
 
 
 def _of_history(name: str, catalog: Catalog) -> Volatile | None:

@@ -74,6 +74,10 @@ class Catalog:
         """Return what the name of a variable or attribute path tells."""
         return self._names.find(identifier)
 
+    def is_chosen(self, identifier: str) -> bool:
+        """Tell whether a name says that its value belongs to the program, not to one request."""
+        return self._names.is_chosen(identifier)
+
     def template_global(self, name: str) -> Volatile | None:
         """Return what a function or variable that templates are given tells: ``now``, ``uuid4``."""
         return self._globals.find(name)
@@ -151,6 +155,8 @@ class Catalog:
             carriers=phrases("carriers"),
             stable=phrases("stable"),
             stable_owners=phrases("stable_owners"),
+            attributes=frozenset(lists["attributes"]),
+            chosen=frozenset(lists["chosen"]),
             declared=list(self._declared),
         )
         self._fill("names", table.add)

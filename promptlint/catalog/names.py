@@ -29,6 +29,8 @@ class NameTable:
     ``carriers`` are objects whose own name says nothing (``self``, ``state``, ``inputs``).
     ``stable`` are ends of names that only look volatile (``knowledge cutoff date``), and
     ``stable_owners`` objects whose attributes belong to the program (``examples``, ``settings``).
+    ``chosen`` are words of names whose values the program's author chose (``language``, ``schema``);
+    ``attributes`` are words that say nothing without another in front (``description``).
     """
 
     before: frozenset[str] = frozenset()
@@ -37,6 +39,8 @@ class NameTable:
     carriers: frozenset[Words] = frozenset()
     stable: frozenset[Words] = frozenset()
     stable_owners: frozenset[Words] = frozenset()
+    attributes: frozenset[str] = frozenset()
+    chosen: frozenset[str] = frozenset()
     whole: dict[Words, Volatile] = field(default_factory=dict)
     ends: dict[Words, Volatile] = field(default_factory=dict)
     owners: dict[Words, Volatile] = field(default_factory=dict)
@@ -79,7 +83,19 @@ class NameTable:
             for owner in reversed(owners):
                 if owner in self.owners:
                     return self.owners[owner]
-        return None if self._is_stable(own) else self._of_words(own)
+        if self._is_stable(own):
+            return None
+        # `page_content` is a pattern of its own, though `content` is neutral at the end of other names.
+        return self._of_words(own) or self._of_words(self._counted(parts[-1]))
+
+    def is_chosen(self, identifier: str) -> bool:
+        """Tell whether a name says that its value belongs to the program, not to one request."""
+        parts = [words(part) for part in identifier.split(".")]
+        said = {word for part in parts for word in part if not word.isdigit()}
+        if said and (said <= self.attributes or not self.chosen.isdisjoint(said)):
+            return True
+        owners = [self._strip(part) for part in parts if part]
+        return not self.stable_owners.isdisjoint(owners) or any(map(self._is_stable, owners))
 
     def _of_words(self, name: Words) -> Volatile | None:
         if found := self.whole.get(name):
@@ -88,6 +104,14 @@ class NameTable:
             if (found := self.ends.get(name[start:])) and not self.veto.intersection(name[:start]):
                 return found
         return None
+
+    @staticmethod
+    def _counted(name: Words) -> Words:
+        """Take numbers off the end of a name: ``document_2``."""
+        end = len(name)
+        while end > 1 and name[end - 1].isdigit():
+            end -= 1
+        return name[:end]
 
     def _is_stable(self, name: Words) -> bool:
         return any(name[start:] in self.stable for start in range(len(name)))

@@ -54,7 +54,10 @@ def _parse(path: Path) -> Mapping[str, Any]:
             return tomllib.load(file)
     except OSError as error:
         raise CatalogError(f"{path}: {error.strerror or error}", "check the path and rights") from None
-    except (ValueError, RecursionError) as error:  # besides broken TOML: encodings, endless numbers and nesting
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # besides broken TOML: encodings, endless numbers and nesting
         raise CatalogError(f"{path}: {error}", "correct the TOML syntax") from None
 
 

@@ -14,6 +14,10 @@ from promptlint.words import counted
 _CODE = re.compile(r"[\w.$]+(?:[\[(].*)?|.*\)", re.DOTALL)
 BLOCK = 16  # tokens of the smallest block in wide use (vLLM)
 DATA_FIRST = 48  # tokens of fixed text behind data that make a word worthwhile
+ARGUMENT_FIRST = (
+    128  # of the same behind an argument whose name says nothing: all else but its place is a guess
+)
+ARGUMENT = "argument"  # the variant of such a cause
 NEAR = 16  # tokens between two values that make two faults of them
 
 # Data differs between requests by nature. Only its place can be wrong.
@@ -57,24 +61,31 @@ class Thresholds:
 
     ``lost_tokens`` is what the user asked for and holds for every kind. None: one block of sixteen
     tokens, two where only a name speaks for the fault, and `DATA_FIRST` for data, which has to stand
-    somewhere. A profile with larger blocks hides nothing more: it loses whole blocks as soon as the
-    text behind grows.
+    somewhere (`ARGUMENT_FIRST` where it is taken for data by its place alone). A profile with larger
+    blocks hides nothing more: it loses whole blocks as soon as the text behind grows.
     """
 
     lost_tokens: int | None = None
 
-    def of(self, kind: Kind, confidence: Confidence, profile: ProfileLike) -> int:
+    def of(self, kind: Kind, confidence: Confidence, profile: ProfileLike, variant: str = "") -> int:
         """Return the fewest lost tokens that make a finding active."""
         if self.lost_tokens is not None:
             return self.lost_tokens
         block = min(profile.block_tokens or BLOCK, BLOCK)
         if kind in DATA:
-            return max(block, DATA_FIRST)
+            return ARGUMENT_FIRST if variant == ARGUMENT else DATA_FIRST
         return 2 * block if confidence is Confidence.LOW else block
 
-    def status(self, kind: Kind, confidence: Confidence, cost: Cost | None, profile: ProfileLike) -> Status:
+    def status(
+        self,
+        kind: Kind,
+        confidence: Confidence,
+        cost: Cost | None,
+        profile: ProfileLike,
+        variant: str = "",
+    ) -> Status:
         """Return whether a finding of this cost counts. A cost that nobody can know always does."""
-        if cost is None or cost.tokens >= self.of(kind, confidence, profile):
+        if cost is None or cost.tokens >= self.of(kind, confidence, profile, variant):
             return Status.ACTIVE
         return Status.BELOW_THRESHOLD
 

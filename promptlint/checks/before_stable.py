@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from promptlint.checks.base import (
+    ARGUMENT,
     DATA,
     DATA_FIRST,
     HOW_OFTEN,
@@ -90,6 +91,7 @@ class BeforeStable:
             return None
         cost = measure.lost_behind(index, cause.scope)
         history = behind.history(index, cause.scope) and not behind.opens_turns(index, cause.kind)
+        history = history and cause.variant != ARGUMENT
         if not history and (cost.tokens <= 0 or behind.only_closes(index)):
             return None
         kind = self.reported or cause.kind
@@ -111,7 +113,9 @@ class BeforeStable:
             # A time taken once for a conversation: the turns that follow match, only the first misses.
             Status.BELOW_THRESHOLD
             if cause.variant == "snapshot"
-            else thresholds.status(kind, cause.confidence, None if history else cost, measure.profile),
+            else thresholds.status(
+                kind, cause.confidence, None if history else cost, measure.profile, cause.variant
+            ),
             prompt=layout.name,
         )
 
@@ -123,7 +127,7 @@ def grouped(found: list[tuple[Cause, Finding]]) -> Iterator[Finding]:
     that change as often, with less than `NEAR` stable tokens between each and the next (data may be
     `DATA_FIRST` apart).
     """
-    groups: list[tuple[Finding, list[Step]]] = []
+    groups: list[list[tuple[Cause, Finding, str]]] = []
     of_value: dict[tuple[str, Scope], int] = {}
     before: tuple[int, int, Scope] | None = None  # group, tokens behind and scope of the value before
     for cause, finding in found:
@@ -136,13 +140,19 @@ def grouped(found: list[tuple[Cause, Finding]]) -> Iterator[Finding]:
         group = again if again is not None else together
         if group is None:
             group = len(groups)
-            groups.append((finding, []))
-        elif finding.primary != groups[group][0].primary:
-            note = "printed again" if again is not None else "together with this one"
-            groups[group][1].append(Step(finding.primary, note))
+            groups.append([])
+        note = "printed again" if again is not None else "together with this one"
+        groups[group].append((cause, finding, note))
         of_value.setdefault((cause.what, finding.scope), group)
         before = group, cost, finding.scope
-    yield from (replace(first, related=(*first.related, *steps)) for first, steps in groups)
+    yield from map(_leader, groups)
+
+
+def _leader(group: list[tuple[Cause, Finding, str]]) -> Finding:
+    """Return the first finding of a group with steps to the others; one with a better reason goes first."""
+    first = next((finding for cause, finding, _ in group if cause.variant != ARGUMENT), group[0][1])
+    others = (Step(f.primary, note) for _, f, note in group if f.primary != first.primary)
+    return replace(first, related=(*first.related, *others))
 
 
 def loops(layout: Layout) -> Iterator[tuple[int, Guard]]:

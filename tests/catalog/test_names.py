@@ -45,6 +45,13 @@ KNOWN = {
     "retrieved_documents": (Kind.RETRIEVED, Scope.REQUEST),
     "documents": (Kind.RETRIEVED, Scope.REQUEST),
     "doc.page_content": (Kind.RETRIEVED, Scope.REQUEST),
+    "webpage_content": (Kind.RETRIEVED, Scope.REQUEST),
+    "file_content": (Kind.REQUEST_INPUT, Scope.REQUEST),
+    "research_findings": (Kind.RETRIEVED, Scope.REQUEST),
+    "pr_task": (Kind.REQUEST_INPUT, Scope.REQUEST),
+    "pr_response1": (Kind.REQUEST_INPUT, Scope.REQUEST),
+    "research_brief": (Kind.REQUEST_INPUT, Scope.REQUEST),
+    "response.plan": (Kind.REQUEST_INPUT, Scope.REQUEST),
     "searchResults": (Kind.RETRIEVED, Scope.REQUEST),
     "old_memory_dict": (Kind.RETRIEVED, Scope.REQUEST),
     "memories": (Kind.RETRIEVED, Scope.REQUEST),
@@ -68,6 +75,7 @@ max_turn is_current_date has_session_id default_user_name include_history tools 
 examples few_shot_examples persona language role rules guidelines schema output_schema model temperature
 instructions response_format total_step_count sessions users steps turns_limit historical_notes contextual
 datetimes_enabled user_prompt_template examples[].question settings.company_name page_size personality_context index main_node_name viewport i x _ 1 description name id
+Memory.system_message api_docs tool_docs no_response max_tasks
 """.split()  # noqa: SIM905
 
 
@@ -87,6 +95,23 @@ def test_a_telling_name(catalog: Catalog, name: str, expected: tuple[Kind, Scope
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_a_name_that_tells_nothing(catalog: Catalog, name: str) -> None:
     assert catalog.name(name) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "chosen"),
+    [
+        ("claim_description", False),
+        ("plan_item.slug", False),
+        ("notes", False),
+        ("tool_description", True),
+        ("description", True),
+        ("response_language", True),
+        ("settings.notes", True),
+        ("persona_2", True),
+    ],
+)
+def test_a_name_of_what_the_author_chose(catalog: Catalog, name: str, chosen: bool) -> None:
+    assert catalog.is_chosen(name) is chosen
 
 
 @pytest.mark.parametrize(

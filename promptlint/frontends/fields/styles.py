@@ -35,7 +35,7 @@ _BRACED = re.compile(r"(?<![A-Za-z0-9\\^_}\]$%#{])\{([^\W\d]\w*(?:\.[^\W\d]\w*|\
 # `${{ secrets.TOKEN }}` is an expression of a CI workflow.
 _MUSTACHE = re.compile(
     r"(?<![\\{])(?!(?<=\$)\{\{\s{0,9}(?:secrets|github|env|inputs|matrix|steps|needs|vars|runner|parameters)\.)"
-    r"\{\{\{?~?\s{0,9}(?:[#^/>&]\s{0,9})?[@$]?[^\W\d][\w.\-/]*(?:\s[^{}]{0,120})?~?\}\}"
+    r"\{\{\{?~?\s{0,9}(?:[#^/>&]\s{0,9})?[@$]?[^\W\d][\w.\-/]*(?:[\s|(\[][^{}]{0,120})?~?\}\}"
     r"|\{\{#[\w.\-]{1,100}#\}\}"
 )
 _LATEX = re.compile(r"\\[A-Za-z]{1,20}\{\{\w{0,40}\}\}")

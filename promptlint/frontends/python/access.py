@@ -388,7 +388,10 @@ def formatted(m: Machine, value: Value, spec: str) -> Value:
         and value.cause.kind is Kind.CLOCK
         and "%" in spec
     ):
-        return unknown_like(value, cause=clock(m, value.cause, spec), multiline=False)
+        cause = clock(m, value.cause, spec)
+        if cause is None:  # what is left of the time does not change with the days, whatever its name says
+            return Unknown(value.place, text=value.text, multiline=False)
+        return unknown_like(value, cause=cause, multiline=False)
     return value
 
 

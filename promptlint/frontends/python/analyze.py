@@ -24,6 +24,7 @@ from promptlint.frontends.python.outline import Outline, Table
 from promptlint.frontends.python.record import Recorder, holds_prompts
 from promptlint.frontends.python.slicing import tells_of_prompts
 from promptlint.frontends.python.statements import execute
+from promptlint.frontends.python.trimming import trimming
 from promptlint.frontends.python.values import ClassV, FuncV
 from promptlint.layout import Layout, LayoutKind, Observation
 from promptlint.source import Place, Span
@@ -83,7 +84,7 @@ def analyze(
             with recorder.into(layouts), project.reading(reads):
                 _enter_all(machine, module, only)
             layouts[:0] = module.layouts
-            layouts = [*with_intervals(module, layouts), *accounting(module)]
+            layouts = [*with_intervals(module, layouts), *accounting(module), *trimming(module)]
         yield _unit(project, path, tuple(map(settle, layouts)), reads)
 
 

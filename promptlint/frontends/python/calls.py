@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass, field
 
-from promptlint.frontends.python import access, functions, library, methods, objects, text
+from promptlint.frontends.python import access, engines, functions, library, methods, objects, text
 from promptlint.frontends.python.machine import Frame, Machine, passed
 from promptlint.frontends.python.nodes import walk
 from promptlint.frontends.python.pieces import Hole, Part, worst
@@ -138,6 +139,12 @@ def instantiate(m: Machine, cls: ClassV, given: Arguments, node: ast.Call, frame
     obj = Obj(cls, name=cls.name, place=place)
     obj.kept = _lifetime(m, node, frame)
     init = cls.find("__init__")
+    if (said := _said(cls, init, given)) is not None:
+        obj.kind, obj.attrs = "message", said
+        role = access.plain(said["role"])
+        obj.name = engines.role_of(role) if isinstance(role, str) else ""
+        if frame.func is not None and "prompt" in frame.func.name:
+            m.recorder.message(m, obj, node, frame)  # elsewhere it may be a turn that is appended once
     if isinstance(init, FuncV):
         args, keywords, rest = [obj, *given.args], given.keywords, given.rest
         # Most objects never become part of a prompt: their constructors wait for a question.
@@ -157,6 +164,26 @@ def instantiate(m: Machine, cls: ClassV, given: Arguments, node: ast.Call, frame
         if isinstance(post, FuncV):
             functions.invoke(m, post, [obj], {}, node, frame)
     return obj
+
+
+_SPEAKER = re.compile(r"(System|Developer|User|Human|Assistant|AI|Tool)(?:Chat|Prompt)?Message")
+
+
+def _said(cls: ClassV, init: Value | None, given: Arguments) -> dict[str, Value] | None:
+    """Return role and content of a message, where a class of the project is one by its fields or name."""
+    if isinstance(init, FuncV):
+        names = [arg.arg for arg in init.node.args.args[1:]]
+    else:
+        names = list(objects.fields(cls))
+    speaker = _SPEAKER.fullmatch(cls.name)
+    if "content" not in names or not (speaker or "role" in names):
+        return None
+    values = {**dict(zip(names, given.args, strict=False)), **given.keywords}
+    if speaker:
+        values.setdefault("role", Const(speaker.group(1).lower()))
+    if isinstance(init, FuncV) and isinstance(values.get("content"), ListV):
+        return None  # what a constructor makes of a list of blocks is its own
+    return values if "content" in values and "role" in values else None
 
 
 def _lifetime(m: Machine, node: ast.Call, frame: Frame) -> Scope | None:

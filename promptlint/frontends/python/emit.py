@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from promptlint.frontends.python import text
 from promptlint.frontends.python.engines import role_of
@@ -38,6 +40,9 @@ from promptlint.layout import (
 )
 from promptlint.source import Place
 
+if TYPE_CHECKING:
+    from promptlint.frontends.python.machine import Machine
+
 MARKERS = ("cache_control", "cachePoint", "cache_point", "prompt_cache_breakpoint")
 MAX_SEGMENTS = 4000
 _TEXT_KEYS = ("text", "content", "input_text")
@@ -51,10 +56,14 @@ _OF_A_MESSAGE = re.compile(
 
 @dataclass(slots=True)
 class Emitter:
-    """Collects segments; ``loops`` are the loops that run around the call to the model."""
+    """Collects segments; ``loops`` are the loops that run around the call to the model.
+
+    ``inputs`` are the arguments of the function that is run: what a request may be about.
+    """
 
     loops: frozenset[int] = frozenset()
     active: tuple[Guard, ...] = ()
+    inputs: frozenset[str] = frozenset()
     segments: list[Segment] = field(default_factory=list)
     section: Section = Section.MESSAGES
     role: str = ""
@@ -93,10 +102,15 @@ class Emitter:
             cause = Cause(Kind.COUNTER, Scope.REQUEST, part.expression, Confidence.HIGH, part.place)
         kind = OriginKind.CALL if part.call else OriginKind.VARIABLE
         # A number that is counted within the text is no counter of requests.
-        name = "" if (part.loop and cause is None) or _OF_A_MESSAGE.search(part.name) else part.name
+        of_message = _OF_A_MESSAGE.search(part.name) is not None
+        name = "" if (part.loop and cause is None) or of_message else part.name
+        field = part.field if not part.loop else ""
+        given = part.root if part.multiline and part.root in self.inputs and not of_message else ""
         if self.section is Section.TOOLS and cause is None:
-            name = ""  # what a tool's definition is made from says nothing of how often it changes
-        origin = Origin(kind, part.expression, name)
+            name = field = given = (
+                ""  # what a tool's definition is made from says nothing of how often it changes
+            )
+        origin = Origin(kind, part.expression, name, field=field, given=given)
         return Segment(
             part.place,
             None,
@@ -116,6 +130,8 @@ class Emitter:
                 self.parts((Hole(place, value.name or value.order.what, value.name, value.order),), guards)
                 return
             for item in value.items:
+                if len(self.segments) > MAX_SEGMENTS:
+                    return
                 self._block(item.value, place, guards + item.guards)
         elif isinstance(value, DictV):
             self._block(value, place, guards)
@@ -247,6 +263,37 @@ class Emitter:
                 # The list of tools is the same text in every request unless something says otherwise.
                 self.parts((Hole(place, "tools", "", item.value.cause),), guards)
         self.section, self.message = Section.MESSAGES, 0
+
+
+def emitter_of(m: Machine) -> Emitter:
+    """Return an empty emitter for a prompt that is made where the machine stands."""
+    entry = m.stack[0] if m.stack else None
+    inputs = _inputs(entry) if isinstance(entry, ast.FunctionDef | ast.AsyncFunctionDef) else None
+    return Emitter(frozenset(m.loops), tuple(m.guards), inputs or frozenset())
+
+
+def _inputs(entry: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
+    """Return the arguments of a function that may differ with each call, remembered on its node.
+
+    A constructor keeps what it is given, and a default with a value of its own is a setting.
+    """
+    known: frozenset[str] | None = getattr(entry, "_inputs", None)
+    if known is None:
+        args = entry.args
+        positional = [*args.posonlyargs, *args.args]
+        defaults = [
+            *zip(positional[::-1], args.defaults[::-1], strict=False),
+            *zip(args.kwonlyargs, args.kw_defaults, strict=True),
+        ]
+        settings = {
+            arg.arg
+            for arg, default in defaults
+            if isinstance(default, ast.Constant) and default.value not in (None, "")
+        }
+        names = {arg.arg for arg in [*positional, *args.kwonlyargs]} - settings
+        known = frozenset() if entry.name in ("__init__", "__post_init__") else frozenset(names)
+        entry._inputs = known  # type: ignore[union-attr]
+    return known
 
 
 def serialised(value: Value, place: Place, skip: Sequence[str] = (), depth: int = 0) -> tuple[Part, ...]:

@@ -139,7 +139,9 @@ def _run(m: Machine, func: FuncV, frame: Frame) -> Value:
     if frame.yields is not None:
         if any("contextmanager" in d for d in func.decorators):
             return frame.yields[0].value if frame.yields else NONE
-        return ListV(frame.yields, depth=depth)
+        given = ListV(frame.yields, depth=depth)
+        m.recorder.yielded(m, given, frame)
+        return given
     return combine(frame.returns)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from promptlint.frontends.python.machine import Frame, Machine
 
 HISTORY = re.compile(
-    r"(^|[._])(messages|history|turns|conversation|transcript|dialog(ue)?|chat_history|msgs|chat_log|convo)(\[\])*$",
+    r"(^|[._])(messages|history|hist|turns|conversation|transcript|dialog(ue)?|chat_history|msgs|chat_log|convo)\d*(\[\])*$",
     re.IGNORECASE,
 )
 _BY_POSITION = re.compile(

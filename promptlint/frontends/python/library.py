@@ -229,6 +229,7 @@ def _clock_method(
         and isinstance(form := access.plain(given.args[0]), str)
     ):
         cause = access.clock(m, cause, form)
-    return Unknown(
-        place, name=callee.name.rsplit(".", 1)[0], path=f"{callee.path}()", cause=cause, multiline=False
-    )
+    if cause is None:
+        return Unknown(place, text=frame.module.text(node), multiline=False)
+    name = callee.name.rsplit(".", 1)[0]
+    return Unknown(place, name=name, path=f"{callee.path}()", cause=cause, multiline=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -37,6 +38,7 @@ from promptlint.source import Place
 if TYPE_CHECKING:
     from promptlint.frontends.python.record import Recorder
 
+_ROOT = re.compile(r"\w*")
 MAX_DEPTH = 8
 MAX_OWN_STEPS = 60_000  # of an entry or module body
 MAX_STEPS = 1_500  # of all that an entry calls
@@ -249,5 +251,6 @@ def hole(place: Place, value: Value, expression: str) -> Hole:
             value.cause,
             value.loop,
             multiline=value.multiline,
+            root=_ROOT.match(value.path).group(),  # type: ignore[union-attr]
         )
     return Hole(place, expression, getattr(value, "name", ""), value.cause)

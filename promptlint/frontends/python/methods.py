@@ -206,7 +206,8 @@ def _list(m: Machine, value: ListV, name: str, given: Arguments, node: ast.Call,
             value.items.append(item)
         return NONE
     if name in ("extend", "update") and first is not None:
-        for item in access.items(m, first, node.args[0], frame):
+        room = max(0, access.MAX_ITEMS - len(value.items))
+        for item in access.items(m, first, node.args[0], frame)[:room]:
             value.items.append(Item(item.value, guards + item.guards, item.spread))
         if isinstance(first, ListV) and first.order is not None:
             value.order = value.order or first.order

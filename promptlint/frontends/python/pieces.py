@@ -65,6 +65,8 @@ class Hole:
     loop: int = 0  # id of the loop whose counter this is
     call: bool = False
     multiline: bool = True  # the value may contain a newline
+    root: str = ""  # the name that the value's expression begins with
+    field: str = ""  # the field of a template that the value fills
 
 
 @dataclass(frozen=True, slots=True)

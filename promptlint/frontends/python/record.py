@@ -10,10 +10,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from promptlint.frontends.python import access, audience, engines, text
-from promptlint.frontends.python.emit import Emitter
-from promptlint.frontends.python.history import HistoryWatch
+from promptlint.frontends.python.emit import Emitter, emitter_of
+from promptlint.frontends.python.history import HISTORY, HistoryWatch, is_history
 from promptlint.frontends.python.machine import Frame, Machine
 from promptlint.frontends.python.modules import Module
+from promptlint.frontends.python.pieces import Hole
 from promptlint.frontends.python.requests import request
 from promptlint.frontends.python.values import (
     Choice,
@@ -96,7 +97,11 @@ class Recorder(HistoryWatch):
             if is_prompt_name(keyword) and _is_text(argument):
                 where = given.nodes.get(keyword, node)
                 self.text(m, keyword, argument, where, frame, Confidence.MEDIUM)
-            elif keyword in ("messages", "chat_history", "conversation") and isinstance(argument, ListV):
+            elif (
+                keyword in ("messages", "chat_history", "conversation")
+                and isinstance(argument, ListV)
+                and not _within(argument)
+            ):
                 self.message_list(m, keyword, argument, given.nodes.get(keyword, node), frame)
             elif keyword == "description" and isinstance(argument, Str) and argument.cause is not None:
                 self.tool_text(m, argument, given.nodes.get(keyword, node), frame)
@@ -113,7 +118,12 @@ class Recorder(HistoryWatch):
             return
         if isinstance(value, (Str, Choice)):
             self.text(m, name, value, node, frame, Confidence.LOW)
-        elif isinstance(value, ListV) and value.items and name.endswith(("messages", "prompt")):
+        elif (
+            isinstance(value, ListV)
+            and value.items
+            and name.endswith(("messages", "prompt"))
+            and not _within(value)
+        ):
             self.message_list(m, name, value, node, frame)
 
     def attribute(
@@ -135,10 +145,17 @@ class Recorder(HistoryWatch):
             self.tool_text(m, value, node, frame)
         elif is_prompt_name(name) or "prompt" in name or _prompt_home(frame, value):
             if isinstance(value, ListV):
-                if value.items and _is_message(value.items[0].value):
+                if any(_is_message(i.value) for i in value.items):
                     self.message_list(m, name, value, node, frame)
             else:
                 self.text(m, name, value, node, frame, Confidence.LOW)
+
+    def yielded(self, m: Machine, value: ListV, frame: Frame) -> None:
+        """A generator gave messages one by one."""
+        func = frame.func
+        if self.silent or func is None or not (is_prompt_name(func.name) or "prompt" in func.name):
+            return
+        self.message_list(m, func.name, value, func.node, frame)
 
     def by_decorator(self, m: Machine, value: Value, node: ast.Return, frame: Frame) -> bool:
         """Keep what a decorated function returns, where the decorator makes a prompt of it."""
@@ -192,6 +209,23 @@ class Recorder(HistoryWatch):
             and isinstance(value, (Str, Template))
         ):
             self.text(m, name, value, node, frame, Confidence.LOW)
+
+    def opened(self, m: Machine, first: ast.expr, value: Value, node: ast.expr, frame: Frame) -> None:
+        """The text of a message was set: the first of a conversation stands in front of all its turns."""
+        if self.silent or not isinstance(value, Str) or value.plain() is not None:
+            return
+        if not (isinstance(first, ast.Subscript) and access.plain(m.evaluate(first.slice, frame)) == 0):
+            return
+        name = getattr(first.value, "id", getattr(first.value, "attr", ""))
+        if not (HISTORY.search(name) or is_history(m.evaluate(first.value, frame))):
+            return
+        place = frame.module.place(node)
+        emitter = self.emitter(m)
+        emitter.system(value, place)
+        emitter.message += 1
+        emitter.parts((Hole(place, name, "messages"),))
+        layout = self._layout(m, f"{name} in {where(frame)}", place, LayoutKind.PROMPT, Confidence.MEDIUM)
+        self.add(m, layout.with_segments(tuple(emitter.segments)))
 
     def message(self, m: Machine, value: Obj, node: ast.Call, frame: Frame) -> None:
         """A message object was made."""
@@ -323,7 +357,7 @@ class Recorder(HistoryWatch):
 
     def emitter(self, m: Machine) -> Emitter:
         """Return an empty emitter for a prompt that is sent here."""
-        return Emitter(loops=frozenset(m.loops), active=tuple(m.guards))
+        return emitter_of(m)
 
     def _layout(
         self, m: Machine, name: str, place: Place, kind: LayoutKind, confidence: Confidence
@@ -410,6 +444,11 @@ def _is_tool(value: DictV) -> bool:
         return not ("id" in value.entries or (isinstance(called, DictV) and "arguments" in called.entries))
     keys = value.entries.keys()
     return "description" in keys and ("input_schema" in keys or "parameters" in keys or "inputSchema" in keys)
+
+
+def _within(value: ListV) -> bool:
+    """Tell whether messages are objects of the program's own: it hands them on from function to function."""
+    return any(isinstance(i.value, Obj) and i.value.cls is not None for i in value.items)
 
 
 def _is_long(value: Value) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from promptlint.frontends.python import access, engines
 from promptlint.frontends.python.cachekeys import cache_keys, injection_points
-from promptlint.frontends.python.emit import Emitter
+from promptlint.frontends.python.emit import emitter_of
 from promptlint.frontends.python.nodes import walk
 from promptlint.frontends.python.pieces import Alt
 from promptlint.frontends.python.values import (
@@ -53,7 +53,7 @@ def request(
 ) -> Layout | None:
     """Return the layout of one request; None where nothing of it is known."""
     place = frame.module.place(node)
-    emitter = Emitter(loops=frozenset(m.loops), active=tuple(m.guards))
+    emitter = emitter_of(m)
     carried: dict[str, list[tuple[str, Value, ast.AST]]] = {}
     for name, what in sink.arguments.items():
         key: str | int = int(name) if name.isdigit() else name

@@ -85,7 +85,8 @@ def _augassign(m: Machine, node: ast.AugAssign, frame: Frame) -> bool:
     elif isinstance(left, ListV) and isinstance(node.op, (ast.Add, ast.BitOr)):
         guards = m.since(left.depth)
         m.scramble(left)
-        for item in access.items(m, right, node.value, frame):
+        room = max(0, access.MAX_ITEMS - len(left.items))
+        for item in access.items(m, right, node.value, frame)[:room]:
             left.items.append(Item(item.value, guards + item.guards, item.spread))
         return False
     elif isinstance(left, DictV) and isinstance(node.op, ast.BitOr):
@@ -152,6 +153,8 @@ def _spread(values: list[Value], targets: list[ast.expr]) -> list[Value] | None:
 def _set_attribute(m: Machine, target: ast.Attribute, value: Value, frame: Frame) -> None:
     owner = m.evaluate(target.value, frame)
     place = frame.module.place(target)
+    if target.attr == "content":
+        m.recorder.opened(m, target.value, value, target, frame)
     if isinstance(owner, Obj):
         makes = frame.func is not None and frame.func.name in ("__init__", "__post_init__", "model_post_init")
         if makes and owner.kept is not None:
@@ -177,6 +180,8 @@ def _set_item(m: Machine, target: ast.Subscript, value: Value, frame: Frame) -> 
         m.recorder.replaced(m, owner, target, value, frame)
         return
     key = m.evaluate(target.slice, frame)
+    if access.plain(key) == "content":
+        m.recorder.opened(m, target.value, value, target, frame)
     if isinstance(owner, DictV):
         access.store(m, owner, key, value, target, frame)
         m.recorder.entry(m, owner, key, value, target, frame)

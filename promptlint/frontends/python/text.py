@@ -269,7 +269,7 @@ def _filled(part: Seg, values: dict[str, Value], rest: Value | None) -> tuple[Pa
         # Text keeps its pieces; what is unknown stands at the field.
         if isinstance(value, Str) and value.literal_length() >= SHORT:
             return value.parts
-        return tuple(_at_field(p, segment.place) for p in parts_of(value, segment.place, name))
+        return tuple(_at_field(p, segment.place, name) for p in parts_of(value, segment.place, name))
     cause = value.cause
     if isinstance(value, Const) or (isinstance(value, Str) and value.plain() is not None):
         return (
@@ -280,12 +280,12 @@ def _filled(part: Seg, values: dict[str, Value], rest: Value | None) -> tuple[Pa
     return (Seg(replace(segment, cause=cause, scope=cause.scope)),)
 
 
-def _at_field(part: Part, place: Place) -> Part:
+def _at_field(part: Part, place: Place, field: str) -> Part:
     if isinstance(part, Hole):
         cause = part.cause
         if cause is not None and part.place != place and part.place != cause.place:
             cause = step(cause, part.place, "given here")
-        return replace(part, place=place, cause=cause)
+        return replace(part, place=place, cause=cause, field=field)
     return part
 
 

@@ -39,8 +39,8 @@ HEAD = "import os, random\nfrom concurrent.futures import as_completed\nfrom ite
         ("p = ['a']\nif flag:\n    p.append('b')\np.append('c')", "a[flag? |b]|c"),
         ("p = []\nif flag:\n    p.append('a')\np.append('b')\np.append('c')", "[flag? a|]b|c"),
         ("if flag:\n    p = ['a', 'b']\nelse:\n    p = ['c']", "[flag? a|b][flag#1? c]"),
-        ("p = [f'- {d}' for d in items]", "[for items? - {d}]"),
-        ("p = ['a', *items]", "a[for ? |{items}]"),
+        ("p = [f'- {d}' for d in items]", "[for items? - {d ~request-input/request}]"),
+        ("p = ['a', *items]", "a[for ? |{items ~request-input/request}]"),
     ],
 )
 def test_order(system: System, body: str, expected: str) -> None:

@@ -31,7 +31,10 @@ System = Callable[..., str]
         ("p = 'a'\nfor x in ['b']:\n    break\nelse:\n    p = 'z'", "a"),
         ("p = 'a'\nfor x in ['b']:\n    p += x\nelse:\n    p += 'z'", "abz"),
         ("p = 'a'\nfor n in range(3):\n    p += str(n)", "a012"),
-        ("p = 'a'\nfor doc in items:\n    p += f'- {doc}\\n'\np += 'z'", "a[for items? - {doc}\n]z"),
+        (
+            "p = 'a'\nfor doc in items:\n    p += f'- {doc}\\n'\np += 'z'",
+            "a[for items? - {doc ~request-input/request}\n]z",
+        ),
         ("p = 'a'\nwhile more():\n    p += 'b'\np += 'c'", "a[while more()? b]c"),
         ("p = 'a'\ntry:\n    p += 'b'\nexcept OSError:\n    p = 'z'", "ab"),
         ("try:\n    p = 'b'\nfinally:\n    p += 'c'", "bc"),

@@ -1,0 +1,103 @@
+"""Messages that are objects of the program's own, and the first message of a conversation that is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.frontends.python.build import LONG, Program
+
+Run = Callable[..., Program]
+
+CLASSES = {
+    "a data class": """
+        from dataclasses import dataclass
+        @dataclass
+        class Message:
+            role: str
+            content: str
+            pinned: bool = False
+        """,
+    "its own constructor": """
+        class Message:
+            def __init__(self, role, content, pinned=False):
+                self.role, self.content = role, content
+        """,
+}
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_a_generator_of_messages(program: Run, kind: str) -> None:
+    found = program(
+        {
+            "chat.py": CLASSES[kind],
+            "prompts.py": f"""
+                from datetime import date
+                from chat import Message
+                def prompt_time():
+                    yield Message("system", f"Today is {{date.today()}}.")
+                def prompt_rules():
+                    yield Message("system", "{LONG}")
+                def prompt_all(short):
+                    yield from prompt_time()
+                    yield from prompt_rules()
+                """,
+        }
+    )
+    assert found.named("prompt_all") == f"<system>Today is {{date.today() ~clock/day}}.<system>{LONG}"
+    assert found.codes == ["PL101"]
+
+
+def test_messages_named_after_who_speaks(program: Run) -> None:
+    found = program(
+        f"""
+        class SystemMessage:
+            def __init__(self, content):
+                self.content = content
+        class UserMessage:
+            def __init__(self, content):
+                self.content = content
+        def build_prompt(question):
+            return [SystemMessage("{LONG}"), UserMessage(question)]
+        """
+    )
+    assert found.named("build_prompt") == f"<system>{LONG}<user>{{question ~request-input/request}}"
+
+
+def test_a_result_that_is_appended_once_is_no_prompt(program: Run) -> None:
+    found = program(
+        {
+            "chat.py": CLASSES["a data class"],
+            "tool.py": f"""
+                import time
+                from chat import Message
+                def execute(code):
+                    yield Message("system", f"Ran at {{time.time()}}. {LONG}")
+                """,
+        }
+    )
+    assert found.findings == []
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ("messages[0]['content'] += f'Known: {documents}'", "PL107"),
+        ("messages[0]['content'] = rules + str(datetime.now())", "PL101"),
+        ("messages[0].content += f'Known: {documents}'", "PL107"),
+        # The same text in every request, or a turn at the end.
+        ("messages[0]['content'] += ' Be brief.'", ""),
+        ("messages[-1]['content'] += f'Known: {documents}'", ""),
+    ],
+)
+def test_what_stands_in_front_of_the_turns(program: Run, change: str, code: str) -> None:
+    found = program(
+        f"""
+        from datetime import datetime
+        def enrich(messages, documents, rules):
+            {change}
+            return messages
+        """
+    )
+    assert [c for c in found.codes if c != "PL110"] == ([code] if code else [])

@@ -1,0 +1,145 @@
+"""Functions that shorten a conversation, told by their form alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.frontends.python.build import Program
+
+Run = Callable[..., Program]
+
+WINDOW = """
+def fit(messages, budget):
+    kept, used = [], 0
+    for m in reversed(messages):
+        used += count(m["role"])
+        if {test}:
+            break
+        {keep}
+    return kept
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "keep", "cut"),
+    [
+        ("used > budget", "kept.insert(0, m)", True),
+        ("used > budget", "kept.append(m)", True),
+        ("used > budget", "kept = [m] + kept", True),
+        ("len(kept) >= 20", "kept.append(m)", True),
+        # The last question is looked for, not a window.
+        ('m["role"] == "user"', "kept.append(m)", False),
+        ("len(kept) == 4", "kept.append(m)", False),
+        # Nothing is kept.
+        ("used > budget", "total = used", False),
+    ],
+)
+def test_a_window_that_is_filled_from_the_end(program: Run, test: str, keep: str, cut: bool) -> None:
+    found = program(WINDOW.format(test=test, keep=keep))
+    assert found.seen == (["history-cut"] if cut else [])
+    if cut:
+        (seen,) = found.observations
+        assert found.source(seen.place) == test
+
+
+@pytest.mark.parametrize(
+    ("parameter", "cut"),
+    [
+        ("log: list[Message]", True),
+        ("log: 'Sequence[ChatMessage]'", True),
+        ("log: list[str]", False),
+        ("log", False),
+        ("chat_history", True),
+    ],
+)
+def test_a_conversation_by_name_or_type(program: Run, parameter: str, cut: bool) -> None:
+    name = parameter.partition(":")[0]
+    found = program(
+        f"""
+        from chat import Message, system_prompt
+        def fit({parameter}, limit):
+            kept = []
+            for turn in {name}[::-1]:
+                if len(kept) >= limit:
+                    break
+                kept.append(turn)
+            return kept
+        """
+    )
+    assert found.seen == (["history-cut"] if cut else [])
+
+
+def test_a_window_by_a_falling_index(program: Run) -> None:
+    found = program(
+        """
+        def window(messages, left):
+            kept, k = [], len(messages) - 1
+            while k > -1:
+                turn = messages[k]
+                if left == 0:
+                    break
+                if turn["role"] == "user":
+                    left -= 1
+                kept = [turn] + kept
+                k -= 1
+            return kept
+        """
+    )
+    (seen,) = found.observations
+    assert (seen.what, found.source(seen.place)) == ("history-cut", "left == 0")
+
+
+@pytest.mark.parametrize(
+    ("last", "cut"),
+    [
+        ("kept.append(messages[-1])", True),
+        ("kept = kept + [messages[-1]]", True),
+        ("kept.extend(messages)", False),
+    ],
+)
+def test_all_but_the_first_and_the_last_turn(program: Run, last: str, cut: bool) -> None:
+    found = program(
+        f"""
+        def fit(messages, limit):
+            kept = [m for m in messages if m["role"] == "system"]
+            {last}
+            return kept
+        """
+    )
+    assert found.seen == (["history-cut"] if cut else [])
+
+
+@pytest.mark.parametrize(
+    ("value", "rewritten"),
+    [
+        ("messages[:i] + [summary] + messages[i + 1:]", True),
+        ("messages[:1] + [summary] + messages[-1:]", False),
+        ("messages + [summary]", False),
+    ],
+)
+def test_a_turn_that_is_replaced(program: Run, value: str, rewritten: bool) -> None:
+    found = program(
+        f"""
+        def shorten(messages, i):
+            summary = {{"role": "user", "content": "…"}}
+            messages = {value}
+            return messages
+        """
+    )
+    assert ("history-rewritten" in found.seen) is rewritten
+
+
+def test_the_last_turn_of_a_copy(program: Run) -> None:
+    found = program(
+        """
+        from copy import deepcopy
+        def step(history, model, reminder):
+            hist = deepcopy(history)
+            if hist[-1]["role"] == "user":
+                hist[-1]["content"] += reminder
+            return model.chat(hist)
+        """
+    )
+    assert found.seen == ["history-rewritten"]
