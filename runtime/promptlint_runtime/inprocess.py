@@ -9,11 +9,14 @@ from typing import Any
 from promptlint.cache.pool import BlockPool
 from promptlint.errors import InputError, UsageError
 from promptlint_runtime.encode import Encoder, ModelEncoder
-from promptlint_runtime.report import Advance, Run, Setting, versions
+from promptlint_runtime.report import Advance, Run, Setting, Timing, versions
 from promptlint_runtime.rows import Sent
 from promptlint_runtime.serial import Answer, Serial
+from promptlint_runtime.shapes import Shape, from_config
+from promptlint_runtime.trials import Manner, Trial, choose, time_prompts
 
 Value = int | float | bool | str
+_MANNER = Manner(prefix=True, off=True)
 
 
 def parse_options(texts: Sequence[str]) -> dict[str, Value]:
@@ -46,9 +49,15 @@ class Vllm:
     """A vLLM engine. ``options`` go to ``vllm.LLM`` as they are: tensor, pipeline, data parallel, …"""
 
     def __init__(
-        self, model: str, block_tokens: int | None, max_new: int, options: Mapping[str, Value]
+        self,
+        model: str,
+        block_tokens: int | None,
+        max_new: int,
+        options: Mapping[str, Value],
+        timed: int = 0,
+        repeats: int | None = None,
     ) -> None:
-        """Start the engine.
+        """Start the engine; ``timed`` and ``repeats`` are as for `trials.time_prompts`.
 
         Raises:
             UsageError: vLLM is not installed, or refuses an option.
@@ -60,7 +69,13 @@ class Vllm:
             raise UsageError(
                 f"--engine vllm needs vLLM ({error})", "install vLLM, or give --endpoint"
             ) from None
-        more: dict[str, Any] = {"enable_prefix_caching": True, **options}
+        if int(options.get("data_parallel_size", 1)) > 1:
+            raise UsageError(
+                "vLLM gives no data parallel replicas within one process",
+                "start `vllm serve --data-parallel-size N` and give --endpoint",
+            )
+        # With its statistics vLLM tells when the first token came.
+        more: dict[str, Any] = {"enable_prefix_caching": True, "disable_log_stats": False, **options}
         if block_tokens:
             more["block_size"] = block_tokens
         try:
@@ -74,7 +89,9 @@ class Vllm:
                 f"{model}: vLLM cannot start ({str(error).splitlines()[0]})", "see its log"
             ) from None
         self._sampling = vllm.SamplingParams(max_tokens=max_new, temperature=0.0)
+        self._off = vllm.SamplingParams(max_tokens=max_new, temperature=0.0, skip_reading_prefix_cache=True)
         self._model = model
+        self._timed, self._repeats = timed, repeats
         config = self._llm.llm_engine.vllm_config.cache_config
         self._block = int(config.block_size)
         self._blocks: int | None = config.num_gpu_blocks
@@ -85,24 +102,51 @@ class Vllm:
         """Send all prompts, one at a time, on an emptied cache."""
         self._llm.reset_prefix_cache()
         cache = BlockPool(self._blocks - 1 if self._blocks else None, self._block)  # one is never used
-        rows, partial = Serial(self._ask, cache, self._block).run(title, sent, advance)
+        done = Serial(self._ask, cache, self._block).run(title, sent, advance)
+        timings: tuple[Timing, ...] = ()
+        partial = done.partial
+        if self._timed and not partial:
+            chosen = choose(done.rows, sent, self._timed)
+            timings, partial = time_prompts(
+                chosen, self._send, _MANNER, self._repeats, self._shape(), advance
+            )
         return Run(
             title=title,
             setting=self._setting(cache),
-            rows=rows,
+            rows=done.rows,
+            timings=timings,
             evicted_tokens=cache.stats.evicted_tokens,
             partial=partial,
+            seconds=done.seconds,
         )
 
+    def close(self) -> None:
+        """Stop the engine's own processes."""
+        self._llm.llm_engine.engine_core.shutdown()
+
     def _ask(self, item: Sent) -> Answer:
-        prompt: dict[str, Any] = {"prompt_token_ids": list(item.encoded.ids)}
-        if item.prompt.salt:
-            prompt["cache_salt"] = item.prompt.salt
+        return self._generate(item.encoded.ids, item.prompt.salt, self._sampling)
+
+    def _send(self, item: Sent, trial: Trial) -> Answer:
+        sampling = self._off if trial.off else self._sampling
+        return self._generate(item.encoded.ids[: trial.tokens], trial.salt, sampling)
+
+    def _generate(self, ids: Sequence[int], salt: str, sampling: Any) -> Answer:
+        prompt: dict[str, Any] = {"prompt_token_ids": list(ids)}
+        if salt:
+            prompt["cache_salt"] = salt
         begun = perf_counter()
-        (found,) = self._llm.generate([prompt], self._sampling, use_tqdm=False)
+        try:
+            (found,) = self._llm.generate([prompt], sampling, use_tqdm=False)
+        except (ValueError, RuntimeError) as error:  # longer than the model takes; or the engine died
+            raise InputError(f"vLLM: {str(error).splitlines()[0]}", "see its log") from None
         took = perf_counter() - begun
+        first = getattr(found.metrics, "first_token_latency", 0.0) or took
         output = tuple(found.outputs[0].token_ids)
-        return Answer(len(found.prompt_token_ids), found.num_cached_tokens, len(output), took, output)
+        return Answer(len(found.prompt_token_ids), found.num_cached_tokens, len(output), first, output)
+
+    def _shape(self) -> Shape | None:
+        return from_config(self._llm.llm_engine.vllm_config.model_config.hf_config.to_dict(), self._model)
 
     def _setting(self, cache: BlockPool) -> Setting:
         config = self._llm.llm_engine.vllm_config

@@ -19,6 +19,7 @@ from promptlint_runtime.report import Spread, Timing
 from promptlint_runtime.scheduler import Limits
 from promptlint_runtime.sequence import Chunk, Request
 from promptlint_runtime.shapes import Shape, speedup_bound
+from promptlint_runtime.trials import enough
 
 
 def matmul_rate(shape: Shape | None, dtype: torch.dtype, device: torch.device, rows: int = 2048) -> float:
@@ -60,7 +61,7 @@ class Timer:
         kv: KvStore,
         make_cache: Callable[[], PrefixCache],
         step_tokens: int,
-        repeats: int,
+        repeats: int | None,
     ) -> None:
         self._adapter = adapter
         self._kv = kv
@@ -75,8 +76,10 @@ class Timer:
         reused = self._direct(tokens, cached)
         for _ in range(_UNTIMED):
             self._engine(tokens, cached)
-        off, cold, warm = [], [], []
-        for _ in range(self._repeats):
+        off: list[float] = []
+        cold: list[float] = []
+        warm: list[float] = []
+        while not enough(cold, self._repeats):
             begun = perf_counter()
             self._direct(tokens, 0)
             synchronize(self._adapter.device)

@@ -48,12 +48,13 @@ def _hits(axis: Any, run: Run) -> None:
 
 def _times(axis: Any, run: Run) -> None:
     for shift, (name, colour) in enumerate(_COLOURS.items()):
-        spreads = [getattr(timing, name) for timing in run.timings]
-        at = [index + 0.27 * (shift - 1) for index in range(len(spreads))]
+        found = [(index, getattr(timing, name)) for index, timing in enumerate(run.timings)]
+        spreads = [spread for _, spread in found if spread is not None]
+        at = [index + 0.27 * (shift - 1) for index, spread in found if spread is not None]
         low = [s.median - s.least for s in spreads]
         high = [s.most - s.median for s in spreads]
         axis.bar(at, [s.median for s in spreads], 0.25, yerr=[low, high], color=colour, label=name)
-    names = [f"#{t.request}\nP={t.cached} Q={t.new}" for t in run.timings]
+    names = [f"#{t.request}" + (f"\nP={t.cached} Q={t.new}" if t.new else "") for t in run.timings]
     axis.set_xticks(range(len(names)), names)
     axis.set(title="time to first token", ylabel="ms")
     if run.timings:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from time import perf_counter
 
 import torch
 
@@ -41,8 +42,8 @@ class Options:
     max_new: int = 1
     order: str = "given"  # "given", "shuffled", "by-prefix"
     passes: int = 1  # how often the whole set is sent
-    repeats: int = 3  # of each timing
-    timed: int = 3  # prompts that are timed
+    repeats: int | None = None  # of each timing; None: fewer where a prompt takes long
+    timed: int = 1  # prompts that are timed
     seed: int = 0
 
 
@@ -95,6 +96,7 @@ class Replay:
         requests = [self._request(s) for s in sent]
         cache, outcomes, partial = self.make_cache(), [], False
         compute = ModelCompute(adapter, self._kv)
+        begun = perf_counter()
         try:
             for outcome in run(requests, cache, compute, options.limits):
                 outcomes.append(outcome)
@@ -103,6 +105,7 @@ class Replay:
             partial = True
         except torch.OutOfMemoryError as error:
             raise _explain(error, options) from None
+        seconds = perf_counter() - begun
         predicted = self._predict(requests, outcomes, partial)
         timings: tuple[Timing, ...] = ()
         rate = None
@@ -121,6 +124,7 @@ class Replay:
             evicted_tokens=cache.stats.evicted_tokens,
             kv_bytes=self._kv.nbytes,
             partial=partial,
+            seconds=seconds,
             notes=tuple(notes),
         )
 

@@ -66,20 +66,21 @@ class Spread:
 class Timing:
     """Time to first token of one prompt with P cached and Q new tokens.
 
-    ``off``: no cache; ``cold``: an empty cache, which adds its bookkeeping; ``warm``: P tokens cached.
-    ``speedup`` is cold over warm; ``bound`` what the arithmetic allows, None for an unknown shape;
-    ``deviation`` the largest difference of the first token's logits, warm against off.
+    ``off``: no cache, None where an engine cannot be told so; ``cold``: an empty cache, which adds its
+    bookkeeping; ``warm``: P tokens cached. ``speedup`` is cold over warm; ``bound`` what the arithmetic
+    allows, None for an unknown shape; ``deviation`` the largest difference of the first token's logits,
+    warm against off, None where an engine does not show them. P and Q are None where it counts no tokens.
     """
 
     request: int
-    cached: int  # P
-    new: int  # Q
-    off: Spread
+    cached: int | None  # P
+    new: int | None  # Q
+    off: Spread | None
     cold: Spread
     warm: Spread
     bound: float | None
-    deviation: float
-    same_token: bool
+    deviation: float | None = None
+    same_token: bool | None = None
 
     @property
     def speedup(self) -> float:
@@ -87,9 +88,9 @@ class Timing:
         return self.cold.median / self.warm.median
 
     @property
-    def token_ratio(self) -> float:
+    def token_ratio(self) -> float | None:
         """Return (P+Q)/Q: what counting tokens alone would promise."""
-        return (self.cached + self.new) / self.new
+        return None if self.cached is None or not self.new else (self.cached + self.new) / self.new
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,9 @@ class Run:
     matmul_flops: float | None = None
     evicted_tokens: int = 0
     kv_bytes: int | None = None
-    partial: bool = False
+    partial: bool = False  # interrupted
+    stopped: str = ""  # the error that ended it early
+    seconds: float | None = None  # wall time of all requests, without the timings
     notes: tuple[str, ...] = ()
     counters: dict[str, float] = field(default_factory=dict)  # a server's own, as differences
     deviations: tuple[Deviation, ...] = ()  # of an approximate run; empty for an exact one
@@ -160,6 +163,7 @@ class Run:
         """Return the summary as plain data."""
         speedups = [t.speedup for t in self.timings]
         bounds = [t.bound for t in self.timings if t.bound is not None]
+        ratios = [t.token_ratio for t in self.timings if t.token_ratio is not None]
         return {
             "title": self.title,
             "requests": len(self.rows),
@@ -171,11 +175,13 @@ class Run:
             "mismatches": len(self.mismatches),
             "speedup": median(speedups) if speedups else None,
             "bound": median(bounds) if bounds else None,
-            "token_ratio": median(t.token_ratio for t in self.timings) if self.timings else None,
+            "token_ratio": median(ratios) if ratios else None,
             "matmul_flops": self.matmul_flops,
             "evicted_tokens": self.evicted_tokens,
             "kv_bytes": self.kv_bytes,
+            "seconds": self.seconds,
             "partial": self.partial,
+            **({"stopped": self.stopped} if self.stopped else {}),
             "notes": list(self.notes),
             "approximate": bool(self.deviations),
             **({"counters": self.counters} if self.counters else {}),

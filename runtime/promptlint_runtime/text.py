@@ -36,6 +36,8 @@ def _run(run: Run, every: bool) -> Iterator[str]:
         yield f"  note: {note}"
     if run.partial:
         yield "  PARTIAL: interrupted; what follows covers the requests that were done"
+    if run.stopped:
+        yield f"  PARTIAL: {run.stopped}; what follows covers the requests that were done"
     yield ""
     yield from _rows(run.rows, every)
     yield ""
@@ -81,6 +83,9 @@ def _rates(run: Run) -> Iterator[str]:
         yield "  nothing was predicted"
     refused, preempted = sum(r.refused for r in run.rows), sum(r.preempted for r in run.rows)
     yield f"  evicted {counted(run.evicted_tokens, 'token')} · preempted {preempted} · refused {refused}"
+    if run.seconds:
+        pace = f"{len(run.rows) / run.seconds:,.2f} a second, {run.setting.concurrency} at a time"
+        yield f"  {len(run.rows):,} requests in {run.seconds:,.1f} s: {pace}"
     if run.kv_bytes is not None:
         yield f"  keys and values: {run.kv_bytes / 2**20:,.1f} MiB, {run.setting.kv_bytes_per_token:,} bytes a token"
 
@@ -91,25 +96,37 @@ def _times(run: Run) -> Iterator[str]:
     for t in run.timings:
         bound = "?" if t.bound is None else f"{t.bound:.2f}"
         share = "?" if t.bound is None else f"{t.speedup / t.bound:.0%}"
+        cached, new = (_count(t.cached), _count(t.new))
         yield (
-            f"  {t.request:>5} {t.cached:>7,} {t.new:>6,} {_spread(t.off):>24} {_spread(t.cold):>24}"
+            f"  {t.request:>5} {cached:>7} {new:>6} {_spread(t.off):>24} {_spread(t.cold):>24}"
             f" {_spread(t.warm):>24} {t.speedup:>8.2f}x {bound:>6} {share:>6}"
         )
-    ratios = ", ".join(f"{t.token_ratio:.2f}" for t in run.timings)
-    yield f"  token ratio (P+Q)/Q: {ratios}; not a promise, new tokens still attend to the cached ones"
-    yield f"  logits warm against off: {_deviation(run.timings)}"
+    ratios = [f"{t.token_ratio:.2f}" for t in run.timings if t.token_ratio is not None]
+    if ratios:
+        yield f"  token ratio (P+Q)/Q: {', '.join(ratios)}; not a promise, new tokens still attend to the cached ones"
+    yield from _deviation(run.timings)
     if run.matmul_flops:
         yield f"  measured matrix rate: {run.matmul_flops / 1e9:,.0f} GFLOP/s"
 
 
-def _spread(spread: Spread) -> str:
+def _count(number: int | None) -> str:
+    return "?" if number is None else f"{number:,}"
+
+
+def _spread(spread: Spread | None) -> str:
+    if spread is None:
+        return "-"
+    if spread.least == spread.most:  # one repeat
+        return f"{spread.median:,.1f}"
     return f"{spread.median:,.1f} ({spread.least:,.1f}–{spread.most:,.1f})"
 
 
-def _deviation(timings: Sequence[Timing]) -> str:
-    same = sum(t.same_token for t in timings)
-    worst = max(t.deviation for t in timings)
-    return f"largest difference {worst:.2g}, same next token in {same} of {len(timings)}"
+def _deviation(timings: Sequence[Timing]) -> Iterator[str]:
+    known = [t for t in timings if t.deviation is not None]
+    if known:
+        same, worst = sum(bool(t.same_token) for t in known), max(t.deviation or 0.0 for t in known)
+        seen = f"largest difference {worst:.2g}, same next token in {same} of {len(known)}"
+        yield f"  logits warm against off: {seen}"
 
 
 def compare(runs: Sequence[Run]) -> Iterator[str]:

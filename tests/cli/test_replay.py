@@ -133,7 +133,7 @@ def test_options_that_a_server_cannot_follow_are_refused() -> None:
     with pytest.raises(UsageError, match="self-test"):
         replay("support.j2", "--context", "context.jsonl", "--endpoint", "localhost:1", "--self-test")
     with pytest.raises(UsageError, match="one request at a time"):
-        replay("support.j2", "--context", "context.jsonl", "--endpoint", "localhost:1", "--concurrency", "2")
+        replay("support.j2", "--context", "context.jsonl", "--engine", "vllm", "--concurrency", "2")
 
 
 def test_values_that_change_nothing_are_an_error() -> None:
@@ -143,3 +143,35 @@ def test_values_that_change_nothing_are_an_error() -> None:
     Path("names.jsonl").write_text('{"name": "Ann"}\n{"name": "Bob"}\n')
     result = replay("letter.md", "--context", "names.jsonl", "--vary", "day", "--each", "1", "--all")
     assert result.return_value == 0
+
+
+def test_progress_without_a_terminal_is_a_line_now_and_then(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from promptlint.cli.replay import show
+
+    with show.progress(enabled=True) as advance:
+        advance("timing", 1, 2)  # at once: a short run stays quiet
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(show, "_LINE_EVERY", 0.0)
+    with show.progress(enabled=True) as advance:
+        advance("as written", 1, 2)
+    assert capsys.readouterr().err == "as written: 1 of 2, 0 s\n"
+    with show.progress(enabled=False) as advance:
+        advance("as written", 2, 2)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_server_that_stops_leaves_a_report_and_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    from promptlint_runtime import serial
+    from promptlint_runtime.endpoint import client
+
+    stopped = serial.Sequenced((), False, "server: broke off", 1.0)
+    monkeypatch.setattr(serial.Serial, "run", lambda *_: stopped)
+    monkeypatch.setattr(client, "describe", lambda *_: client.Server(""))
+    monkeypatch.setattr(client, "reset", lambda *_: False)
+    monkeypatch.setattr(client.ServerEncoder, "works", lambda _: False)
+    monkeypatch.setattr(client, "counters", lambda _: {})
+    with pytest.raises(InputError, match="broke off"):
+        replay("support.j2", "--context", "context.jsonl", "--endpoint", "localhost:1", "-o", "out.txt")
+    assert "PARTIAL: server: broke off" in Path("out.txt").read_text(encoding="utf-8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -13,14 +13,20 @@ from typing import Any
 class Engine:
     """Counts hits as vLLM does, by comparing whole prompts, not by the classes under test."""
 
-    def __init__(self, block: int = 4, *, wrong_by: int = 0, can_reset: bool = True) -> None:
+    def __init__(
+        self, block: int = 4, *, wrong_by: int = 0, can_reset: bool = True, replicas: int = 1
+    ) -> None:
         self.block = block
+        self.replicas = replicas
         self.wrong_by = wrong_by
         self.can_reset = can_reset
         self.seen: list[tuple[str, list[int]]] = []
         self.bodies: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.queries = self.hits = 0
+        self.at_once = self.most_at_once = 0
+        self.lock = threading.Lock()
+        self.parties: threading.Barrier | None = None  # requests that wait for one another
 
     def serve(self, body: dict[str, Any]) -> tuple[int, int, list[int]]:
         """Return prompt tokens, cached tokens and the answer's ids."""
@@ -47,8 +53,11 @@ class Engine:
     def metrics(self) -> str:
         return (
             "# HELP x y\n"
-            f'vllm:cache_config_info{{block_size="{self.block}",num_gpu_blocks="1000",x="a,\\"b"}} 1.0\n'
-            f'vllm:prefix_cache_queries_total{{engine="0"}} {self.queries}.0\n'
+            + "".join(
+                f'vllm:cache_config_info{{block_size="{self.block}",engine="{n}",num_gpu_blocks="1000",x="a,\\"b"}} 1.0\n'
+                for n in range(self.replicas)
+            )
+            + f'vllm:prefix_cache_queries_total{{engine="0"}} {self.queries}.0\n'
             f'vllm:prefix_cache_hits_total{{engine="0"}} {self.hits}.0\n'
         )
 
@@ -98,11 +107,14 @@ def openai_events(path: str, prompt: int, cached: int, output: list[int]) -> lis
 
 
 @contextmanager
-def running(engine: Engine, *, vllm: bool = True, delay: Callable[[], None] | None = None) -> Iterator[str]:
-    """Serve an engine on a free port; give its URL."""
+def running(
+    engine: Engine, *, vllm: bool = True, llama: bool = False, fault: str = "", good: int = 0
+) -> Iterator[str]:
+    """Serve an engine on a free port; give its URL. After ``good`` answers it has the fault."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
 
         def log_message(self, *_: object) -> None:
             """Stay quiet."""
@@ -119,6 +131,8 @@ def running(engine: Engine, *, vllm: bool = True, delay: Callable[[], None] | No
                 self.answer(200, engine.metrics().encode(), "text/plain")
             elif self.path == "/v1/models":
                 self.answer(200, b'{"data": [{"id": "m"}]}')
+            elif self.path == "/props" and llama:
+                self.answer(200, b'{"total_slots": 1}')
             else:
                 self.answer(404, b"{}")
 
@@ -139,10 +153,43 @@ def running(engine: Engine, *, vllm: bool = True, delay: Callable[[], None] | No
             if body["model"] != "m":
                 self.answer(400, b'{"error": {"message": "no such model"}}')
                 return
-            events = openai_events(self.path, *engine.serve(body))
+            with engine.lock:
+                engine.at_once += 1
+                engine.most_at_once = max(engine.most_at_once, engine.at_once)
+                events = openai_events(self.path, *engine.serve(body))
             data = b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in events)
-            self.answer(200, data + b"data: [DONE]\n\n", "text/event-stream")
+            if engine.parties is not None:
+                engine.parties.wait(5)
+            with engine.lock:
+                engine.at_once -= 1
+            if fault and len(engine.bodies) > good:
+                self.fail(data)
+            else:
+                self.answer(200, data + b"data: [DONE]\n\n", "text/event-stream")
 
+        def fail(self, data: bytes) -> None:
+            if fault == "500":
+                self.answer(500, b"<html>no\nroom</html>", "text/html")
+            elif fault == "page":
+                self.answer(200, b"<html>welcome</html>", "text/html")
+            elif fault == "broken":
+                self.answer(200, b"data: {nonsense\n\n", "text/event-stream")
+            elif fault == "list":
+                self.answer(200, b"data: [1, 2]\n\n", "text/event-stream")
+            elif fault == "error":
+                self.answer(200, b'data: {"error": {"message": "out of room"}}\n\n', "text/event-stream")
+            elif fault == "short":
+                self.answer(200, data, "text/event-stream")  # in good order, and not finished
+            elif fault == "cut":
+                self.send_response(200)
+                self.send_header("content-length", str(len(data) + 1000))
+                self.end_headers()
+                self.wfile.write(data)
+                self.close_connection = True
+            elif fault == "hang":
+                stop.wait(5)
+
+    stop = threading.Event()
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
@@ -150,6 +197,7 @@ def running(engine: Engine, *, vllm: bool = True, delay: Callable[[], None] | No
     try:
         yield f"http://127.0.0.1:{server.server_port}"
     finally:
+        stop.set()
         server.shutdown()
         server.server_close()
         thread.join()

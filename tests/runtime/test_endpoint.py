@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -181,3 +183,114 @@ def test_options_of_vllm() -> None:
     if importlib.util.find_spec("vllm") is None:
         with pytest.raises(UsageError, match="needs vLLM"):
             Vllm("m", None, 1, {})
+
+
+def test_cold_is_apart_each_time_and_warm_finds_what_the_run_found() -> None:
+    engine = Engine(block=4)
+    with running(engine) as url:
+        run = replay(url, timed=2, repeats=2)
+    first, second = run.timings
+    # Request 2 is request 0 again: 32 of its 34 characters are whole blocks. Request 1 shares 28.
+    assert [(t.request, t.cached, t.new) for t in run.timings] == [(2, 32, 2), (1, 28, 6)]
+    assert first.off is None
+    assert first.deviation is None
+    assert second.cold.median > 0 < second.warm.median
+    timing = engine.bodies[len(PROMPTS) :]
+    assert len(timing) == 2 * 2 * 3  # prompts, repeats: cold, the part, warm
+    cold, part, warm = timing[:3]
+    assert part["prompt"] == cold["prompt"][:32]
+    assert part["cache_salt"] == warm["cache_salt"] != cold["cache_salt"]
+    assert len({body["cache_salt"] for body in timing}) == 8
+    assert any("salt of its own each time" in note for note in run.notes)
+    assert run.mismatches == ()
+
+
+def test_without_salts_a_cold_prompt_has_another_first_line_and_llama_can_leave_its_cache_out() -> None:
+    engine = Engine(block=1)
+    with running(engine, vllm=False, llama=True) as url:
+        run = replay(url, PROMPTS[:1], timed=1, repeats=2)
+    (timing,) = run.timings
+    assert timing.off is not None
+    assert timing.new == 1  # the same prompt again, but for its last token
+    prompts = [body["prompt"] for body in engine.bodies[1:]]
+    assert len(set(prompts)) == 2
+    assert all(p.startswith("[") and p.endswith("]\n" + PROMPTS[0].text) for p in prompts)
+    assert [body.get("cache_prompt") for body in engine.bodies[1:]] == [None, None, False] * 2
+
+
+def test_what_a_provider_reads_first_is_marked() -> None:
+    from promptlint_runtime.endpoint.cold import marked, without_marks
+
+    tool = {"type": "function", "function": {"name": "f", "description": "d"}}
+    messages = [{"role": "user", "content": [{"type": "text", "text": "hi"}]}]
+
+    def body(**more: object) -> dict[str, object]:
+        prompt = Prompt("log", (Piece("", "log", 1),), body={"messages": messages, **more})
+        found = marked(prompt, "x").body
+        assert found is not None
+        return dict(found)
+
+    assert body(tools=[tool])["tools"][0]["function"]["description"] == "[x]\nd"  # type: ignore[index]
+    assert body(tools=[{"name": "f"}], system="s") == {
+        "messages": messages, "tools": [{"name": "f", "description": "[x]\n"}], "system": "s"
+    }  # fmt: skip
+    assert body(system="s")["system"] == "[x]\ns"
+    assert body()["messages"][0]["content"][0] == {"type": "text", "text": "[x]\n"}  # type: ignore[index]
+    ids = Prompt("log", (Piece("", "log", 1),), ids=(5, 6))
+    assert marked(ids, "x").ids[8:] == (5, 6)  # type: ignore[index]
+    cached = {"system": [{"type": "text", "cache_control": {"type": "ephemeral"}}], "n": 1}
+    assert without_marks(cached) == {"system": [{"type": "text"}], "n": 1}
+
+
+def test_several_at_a_time_are_measured_in_the_order_of_arrival() -> None:
+    engine = Engine(block=4)
+    engine.parties = threading.Barrier(4)
+    prompts = [text_prompt(f"Question {n} about the same thing?") for n in range(8)]
+    with running(engine) as url:
+        run = replay(url, prompts, concurrency=4)
+    assert engine.most_at_once == 4
+    assert [row.id for row in run.rows] == list(range(8))
+    assert {row.predicted_hit_tokens for row in run.rows} == {None}
+    assert sum(row.measured_hit_tokens or 0 for row in run.rows) == engine.hits
+    assert any("which is first" in note for note in run.notes)
+    assert run.seconds is not None
+
+
+def test_replicas_are_not_predicted() -> None:
+    with running(Engine(block=4, replicas=2)) as url:
+        run = replay(url)
+    assert {row.predicted_hit_tokens for row in run.rows} == {None}
+    assert any("2 replicas" in note for note in run.notes)
+
+
+FAULTS = [
+    ("500", "HTTP 500: <html>no room</html>"),
+    ("page", "has no token"),
+    ("broken", "not JSON"),
+    ("list", "an object was expected"),
+    ("error", "out of room"),
+    ("short", "broke off"),
+    ("cut", "IncompleteRead|broke off"),
+    ("hang", "nothing came for 0.2 s"),
+]
+
+
+@pytest.mark.parametrize(("fault", "what"), FAULTS)
+@pytest.mark.parametrize("concurrency", [1, 2])
+def test_a_server_that_fails_at_once_is_one_error(fault: str, what: str, concurrency: int) -> None:
+    with running(Engine(), fault=fault) as url, pytest.raises(InputError, match=what) as caught:
+        replay(url, timeout=0.2 if fault == "hang" else 20.0, concurrency=concurrency)
+    assert caught.value.next_step
+
+
+@pytest.mark.parametrize(("fault", "what"), FAULTS)
+def test_a_server_that_fails_later_leaves_what_was_measured(fault: str, what: str) -> None:
+    with running(Engine(), fault=fault, good=3) as url:
+        run = replay(url, timeout=0.2 if fault == "hang" else 20.0)
+    assert re.search(what, run.stopped)
+    assert len(run.rows) == 3
+    assert run.mismatches == ()
+    with running(Engine(), fault=fault, good=7) as url:  # while prompts are timed
+        run = replay(url, timeout=0.2 if fault == "hang" else 20.0, timed=1)
+    assert len(run.rows) == 5
+    assert re.search(what, run.stopped)

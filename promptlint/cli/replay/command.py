@@ -19,7 +19,7 @@ from promptlint.cli.params import (
 from promptlint.cli.replay.inputs import read_all
 from promptlint.cli.replay.remote import in_vllm, on_server
 from promptlint.cli.replay.show import progress, show
-from promptlint.errors import UsageError
+from promptlint.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from promptlint_runtime.prompts import Prompt
@@ -56,8 +56,8 @@ DEFAULT_MODEL = "random:smollm2-135m"
 @choice_option("--order", ("given", "shuffled", "by-prefix"), "Order of the requests.")
 @size_option("--passes", "Send the whole set so often.", default=1)
 @size_option("--output-tokens", "Tokens to generate.", default=1)
-@size_option("--timed", "Prompts to time cold and warm.", least=0, default=3)
-@size_option("--repeats", "Repeats of each timing.", default=3)
+@size_option("--timed", "Prompts to time cold and warm (1; 0 where a server may charge).", least=0)
+@size_option("--repeats", "Repeats of each timing (3; 1 where a prompt takes over 2 s).")
 @click.option(
     "--seed", type=int, default=0, show_default=True, help="Of made-up values, shuffles and weights."
 )
@@ -73,6 +73,14 @@ DEFAULT_MODEL = "random:smollm2-135m"
     "--tokenizer", metavar="FOLDER", help="Tokenizer of the endpoint's model, if it has no /tokenize."
 )
 @click.option("--api-key-env", metavar="NAME", help="Environment variable with the key.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0, min_open=True),
+    default=600.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long an endpoint may stay silent.",
+)
 @size_option("--max-tokens-spent", "Send so many tokens without asking.", least=0)
 @choice_option("--engine", ("promptlint", "vllm"), "The bundled runtime, or vLLM in this process.")
 @click.option(
@@ -115,6 +123,9 @@ def command(paths: tuple[str, ...], fetch_model: str | None, **options: Any) -> 
     show(runs, verdicts, options)
     if any(run.partial for run in runs):
         return 130
+    stopped = [run.stopped for run in runs if run.stopped]
+    if stopped:
+        raise InputError(stopped[0], "the report covers what was done before")
     wrong = any(run.mismatches for run in runs) or any(not step.passed for step in verdicts)
     return 1 if wrong else 0
 
@@ -164,6 +175,6 @@ def _how(options: dict[str, Any]) -> Options:
         order=options["order"],
         passes=options["passes"],
         repeats=options["repeats"],
-        timed=options["timed"],
+        timed=1 if options["timed"] is None else options["timed"],
         seed=options["seed"],
     )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from promptlint_runtime.encode import Encoder
     from promptlint_runtime.prompts import Prompt
     from promptlint_runtime.report import Advance, Run
+    from promptlint_runtime.shapes import Shape
 
 
 def on_server(prompts: Sequence[Prompt], options: dict[str, Any], advance: Advance) -> list[Run]:
@@ -24,9 +27,10 @@ def on_server(prompts: Sequence[Prompt], options: dict[str, Any], advance: Advan
         UsageError: an option does not apply, or the tokens are more than may be spent.
     """
     from promptlint_runtime.endpoint.client import Endpoint, Target
+    from promptlint_runtime.endpoint.http import Http
     from promptlint_runtime.variants import variants
 
-    _serial_only(options, "--endpoint")
+    _own_runtime_only(options, "--endpoint")
     target = Target(
         options["endpoint"],
         options["surface"],
@@ -34,7 +38,14 @@ def on_server(prompts: Sequence[Prompt], options: dict[str, Any], advance: Advan
         options["api_key_env"] or "",
         options["block_size"],
         options["output_tokens"],
+        options["concurrency"],
+        repeats=options["repeats"],
+        shape=_shape(options["tokenizer"]),
+        timeout=options["timeout"],
     )
+    # Timing sends prompts again and again: not to somebody who may charge for them unless it is asked for.
+    local = Http(target.url, {}).is_local
+    target = replace(target, timed=options["timed"] if options["timed"] is not None else int(local))
     runs: list[Run] = []
     with Endpoint(target, _encoder(options["tokenizer"])) as endpoint:
         chosen = variants(prompts, as_written=options["as_written"], reordered=options["reordered"])
@@ -43,7 +54,7 @@ def on_server(prompts: Sequence[Prompt], options: dict[str, Any], advance: Advan
         allow(endpoint.http.host, tokens, options["max_tokens_spent"], free=endpoint.http.is_local)
         for title, sent in arranged:
             runs.append(endpoint.run(title, sent, advance))
-            if runs[-1].partial:
+            if runs[-1].partial or runs[-1].stopped:
                 break
     return runs
 
@@ -58,34 +69,46 @@ def in_vllm(prompts: Sequence[Prompt], options: dict[str, Any], advance: Advance
     from promptlint_runtime.rows import arrange
     from promptlint_runtime.variants import variants
 
-    _serial_only(options, "--engine vllm")
+    _own_runtime_only(options, "--engine vllm")
+    if options["concurrency"] > 1:
+        raise UsageError("--engine vllm sends one request at a time", "leave --concurrency out")
     if not options["model"]:
         raise UsageError("--engine vllm needs a model", "give --model")
     more = parse_options(options["engine_option"])
-    engine = Vllm(options["model"], options["block_size"], options["output_tokens"], more)
+    timed = 1 if options["timed"] is None else options["timed"]
+    engine = Vllm(
+        options["model"], options["block_size"], options["output_tokens"], more, timed, options["repeats"]
+    )
     chosen = variants(prompts, as_written=options["as_written"], reordered=options["reordered"])
     runs: list[Run] = []
-    for title, some in chosen:
-        sent = arrange(
-            some,
-            [engine.encode(prompt) for prompt in some],
-            options["order"],
-            options["passes"],
-            options["seed"],
-        )
-        runs.append(engine.run(title, sent, advance))
-        if runs[-1].partial:
-            break
+    with closing(engine):
+        for title, some in chosen:
+            ids = [engine.encode(prompt) for prompt in some]
+            sent = arrange(some, ids, options["order"], options["passes"], options["seed"])
+            runs.append(engine.run(title, sent, advance))
+            if runs[-1].partial:
+                break
     return runs
 
 
-def _serial_only(options: dict[str, Any], name: str) -> None:
+def _own_runtime_only(options: dict[str, Any], name: str) -> None:
     if options["modules"]:
         raise UsageError(f"--modules needs the bundled runtime, not {name}", "leave one out")
     if options["self_test"]:
         raise UsageError(f"--self-test needs a cache that can be switched off, not {name}", "leave one out")
-    if options["concurrency"] > 1:
-        raise UsageError(f"{name} sends one request at a time", "leave --concurrency out")
+
+
+def _shape(folder: str | None) -> Shape | None:
+    """Return the sizes of the model whose folder holds the tokenizer, where its configuration is there too."""
+    import json
+
+    from promptlint_runtime.shapes import from_config
+
+    try:
+        config = json.loads((Path(folder or "") / "config.json").read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return from_config(config, str(folder)) if isinstance(config, dict) else None
 
 
 def _encoder(folder: str | None) -> Encoder | None:

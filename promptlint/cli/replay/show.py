@@ -47,22 +47,30 @@ def _json(runs: Sequence[Run], steps: Sequence[Step]) -> dict[str, Any]:
     return found
 
 
+_BAR_EVERY = 0.1  # seconds between two states of the bar on a terminal
+_LINE_EVERY = 5.0  # and between two lines elsewhere
+
+
 @contextmanager
 def progress(*, enabled: bool) -> Iterator[Advance]:
-    """Give a function that shows ``what done / total`` on a terminal, ten times a second at most."""
-    stream, shown = sys.stderr, 0.0
+    """Give a function that shows ``what done / total``: a bar on a terminal, elsewhere a line now and then."""
+    stream, shown, begun = sys.stderr, 0.0, monotonic()
+    terminal = stream.isatty()
 
     def advance(what: str, done: int, total: int) -> None:
         nonlocal shown
         now = monotonic()
-        if now - shown > 0.1:
-            shown = now
+        if now - max(shown, 0.0 if terminal else begun) < (_BAR_EVERY if terminal else _LINE_EVERY):
+            return
+        shown = now
+        if terminal:
             bar = "#" * (20 * done // max(1, total))
             stream.write(f"\r\x1b[K{what} [{bar:<20}] {done:,} of {total:,}")
-            stream.flush()
+        else:
+            stream.write(f"{what}: {done:,} of {total:,}, {now - begun:.0f} s\n")
+        stream.flush()
 
-    active = enabled and stream.isatty()
-    yield advance if active else lambda what, done, total: None
-    if active and shown:
+    yield advance if enabled else lambda what, done, total: None
+    if enabled and terminal and shown:
         stream.write("\r\x1b[K")
         stream.flush()

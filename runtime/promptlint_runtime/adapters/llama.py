@@ -19,6 +19,8 @@ from promptlint_runtime.kv import KvStore, LayerSize
 from promptlint_runtime.shapes import Shape, inverse_frequencies
 
 Weights = Callable[[str], Tensor]  # a checkpoint's tensor by its Hugging Face name
+# Of gate and up on a CPU: what is larger, the C library takes from the system and gives back every time.
+_MLP_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +93,16 @@ class Llama:
         """Compute one step; see `Adapter.forward`."""
         cos, sin = self.rotary(batch.positions)
         x = functional.embedding(batch.tokens, self._embedding)
+        step = len(x)
+        if self.device.type == "cpu":
+            step = max(1, _MLP_BYTES // (2 * self.shape.mlp * self.dtype.itemsize))
         for index, layer in enumerate(self._layers):
             h = rms_norm(x, layer.before_attention, self.shape.norm_eps)
             x += self._attention(index, layer, h, cos, sin, batch, kv)
-            h = rms_norm(x, layer.before_mlp, self.shape.norm_eps)
-            gate, up = functional.linear(h, layer.gate_up, layer.gate_up_bias).chunk(2, dim=-1)
-            x += functional.linear(functional.silu(gate).mul_(up), layer.down, layer.down_bias)
+            for rows in torch.split(x, step):
+                h = rms_norm(rows, layer.before_mlp, self.shape.norm_eps)
+                gate, up = functional.linear(h, layer.gate_up, layer.gate_up_bias).chunk(2, dim=-1)
+                rows += functional.linear(functional.silu(gate).mul_(up), layer.down, layer.down_bias)
         x = rms_norm(x[batch.sampled], self._norm, self.shape.norm_eps)
         return functional.linear(x, self._head)
 

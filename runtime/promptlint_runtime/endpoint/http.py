@@ -15,6 +15,16 @@ from urllib.parse import urlsplit
 from promptlint.errors import InputError, UsageError
 
 _SHOWN = 300  # characters of a server's error
+_ASIDE = 20.0  # seconds that a server may take to tell something of itself
+
+
+_STEPS = {
+    401: "check the key in the environment, and --api-key-env",
+    403: "check the key in the environment, and --api-key-env",
+    404: "check the URL, --surface and --model",
+    429: "wait, or send fewer prompts",
+}
+DONE = "[DONE]"  # the `type` of the event that ends a stream of the OpenAI kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +68,9 @@ class Http:
             return False
 
     def get(self, path: str) -> str | None:
-        """Return the text at a path below the server's root; None if there is none."""
+        """Return the text at a path below the server's root; None if there is none, or none in time."""
         try:
-            response = self._send("GET", path, None)
+            response = self._send("GET", path, None, min(_ASIDE, self._timeout))
             text = response.read().decode("utf-8", "replace")
         except (OSError, HTTPException):
             self.close()
@@ -92,17 +102,25 @@ class Http:
         try:
             response = self._send("POST", path, body)
             if response.status != 200:
-                raise InputError(f"{self.host}: HTTP {response.status}: {_reason(response.read())}", "")
+                raise InputError(
+                    f"{self.host}: HTTP {response.status}: {_reason(response.read())}",
+                    _STEPS.get(response.status, "see the server's log"),
+                )
             for line in response:
-                if line.startswith(b"data:"):
-                    text = line[5:].strip()
-                    if text and text != b"[DONE]":
-                        yield Event(json.loads(text), perf_counter() - begun)
+                if line.startswith(b"data:") and line[5:].strip():
+                    yield Event(_event(line[5:].strip()), perf_counter() - begun)
             response.read()  # tells the connection that the answer is over
-        except (OSError, HTTPException, ValueError) as error:
+        except TimeoutError:
             self.close()
             raise InputError(
-                f"{self.host}: {type(error).__name__}: {error}", "check that the server runs, and its log"
+                f"{self.host}: nothing came for {self._timeout:g} s",
+                "check the server's log, or give --timeout",
+            ) from None
+        except (OSError, HTTPException, ValueError) as error:
+            self.close()
+            what = "the answer is not JSON" if isinstance(error, ValueError) else type(error).__name__
+            raise InputError(
+                f"{self.host}: {what}: {error}", "check that the server runs, and its log"
             ) from None
 
     def close(self) -> None:
@@ -111,21 +129,34 @@ class Http:
             self._open.close()
             self._open = None
 
-    def _send(self, method: str, path: str, body: Mapping[str, Any] | None) -> HTTPResponse:
+    def _send(
+        self, method: str, path: str, body: Mapping[str, Any] | None, timeout: float | None = None
+    ) -> HTTPResponse:
+        timeout = self._timeout if timeout is None else timeout
         data = None if body is None else json.dumps(body).encode()
         headers = {"content-type": "application/json", **self._headers}
-        if self._open is not None:
+        if self._open is not None and self._open.sock is not None:
+            self._open.sock.settimeout(timeout)
             with suppress(RemoteDisconnected, ConnectionResetError, BrokenPipeError):  # closed by the server
                 self._open.request(method, self.base + path, data, headers)
                 return self._open.getresponse()
-            self.close()
-        self._open = self._make(self._address[0], self._address[1], timeout=self._timeout)
+        self.close()
+        self._open = self._make(self._address[0], self._address[1], timeout=timeout)
         self._open.request(method, self.base + path, data, headers)
         return self._open.getresponse()
 
 
+def _event(text: bytes) -> Mapping[str, Any]:
+    if text == DONE.encode():
+        return {"type": DONE}
+    found = json.loads(text)
+    if not isinstance(found, dict):
+        raise ValueError(f"an object was expected, not {type(found).__name__}")  # noqa: TRY004  as broken JSON
+    return found
+
+
 def _reason(data: bytes) -> str:
-    text = data.decode("utf-8", "replace")
+    text = " ".join(data.decode("utf-8", "replace").split())
     try:
         error = json.loads(text)
         found = error.get("error", error)

@@ -32,10 +32,11 @@ class Server:
     engine: str  # "vllm", "sglang", "llama.cpp", "" for others
     block_tokens: int | None = None
     capacity_tokens: int | None = None
+    replicas: int = 1  # engines behind one address, each with a cache of its own
 
     def make_cache(self) -> PrefixCache | None:
         """Return an empty cache with this server's rules; None where they are not known."""
-        if self.block_tokens is None:
+        if self.block_tokens is None or self.replicas > 1:
             return None
         if self.engine == "vllm":
             blocks = self.capacity_tokens // self.block_tokens - 1 if self.capacity_tokens else None
@@ -47,11 +48,15 @@ class Server:
 
 def describe(http: Http, block_tokens: int | None = None) -> Server:
     """Ask a server what it is; ``block_tokens`` overrides its answer."""
-    for name, labels, _ in samples(http.get("/metrics") or ""):
-        if name == "vllm:cache_config_info":
-            block = block_tokens or _number(labels.get("block_size"))
-            blocks = _number(labels.get("num_gpu_blocks"))
-            return Server("vllm", block, blocks * block if blocks and block else None)
+    found_labels = [
+        labels for name, labels, _ in samples(http.get("/metrics") or "") if name == "vllm:cache_config_info"
+    ]
+    if found_labels:
+        first = found_labels[0]
+        block = block_tokens or _number(first.get("block_size"))
+        blocks = _number(first.get("num_gpu_blocks"))
+        replicas = len({labels.get("engine") for labels in found_labels})
+        return Server("vllm", block, blocks * block if blocks and block else None, replicas)
     for path in ("/server_info", "/get_server_info"):
         found = _object(http.get(path))
         if "page_size" in found:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from promptlint.errors import UsageError
+from promptlint_runtime.endpoint.http import DONE
 from promptlint_runtime.prompts import Encoded, Prompt
 
 Body = dict[str, Any]
@@ -68,6 +69,15 @@ def surface(name: str) -> Surface:
     if name not in _SURFACES:
         raise UsageError(f"no surface named {name!r}", f"take one of: {', '.join(_SURFACES)}")
     return _SURFACES[name]
+
+
+_ENDS = frozenset((DONE, "response.completed", "response.incomplete", "message_stop"))
+
+
+def ends(event: Mapping[str, Any]) -> bool:
+    """Tell whether nothing of the answer comes behind an event: a stream without one broke off."""
+    choices = event.get("choices") or ()
+    return event.get("type") in _ENDS or any(choice.get("finish_reason") for choice in choices)
 
 
 def _messages(prompt: Prompt) -> list[Any]:
