@@ -92,6 +92,7 @@ class BeforeStable:
         cost = measure.lost_behind(index, cause.scope)
         history = behind.history(index, cause.scope) and not behind.opens_turns(index, cause.kind)
         history = history and cause.variant != ARGUMENT
+        history = history or (cause.kind is Kind.UNORDERED and behind.turns_of(index, place))
         if not history and (cost.tokens <= 0 or behind.only_closes(index)):
             return None
         kind = self.reported or cause.kind

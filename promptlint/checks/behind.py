@@ -7,6 +7,7 @@ from functools import cached_property
 
 from promptlint.checks.base import is_history
 from promptlint.layout import Kind, Layout, Scope, Section
+from promptlint.source import Place
 
 _TAG = re.compile(r"</?[\w:-]+>")
 _WORD = re.compile(r"\w")
@@ -50,6 +51,18 @@ class Behind:
             return False
         there = self._layout.segments[last]
         return (there.section, there.message) != (here.section, here.message)
+
+    def turns_of(self, index: int, loop: Place) -> bool:
+        """Tell whether the loop at a place makes whole turns, with further turns behind the last of them.
+
+        In another order each of them is another prompt from there on, whatever they say.
+        """
+        segments = self._layout.segments
+        last = segments[index]
+        if last.section is not Section.MESSAGES or segments[-1].message == last.message:
+            return False
+        turn = [segment for segment in segments if segment.message == last.message]
+        return all(any(guard.place == loop for guard in segment.guards) for segment in turn)
 
     def opens_turns(self, index: int, kind: Kind) -> bool:
         """Tell whether a segment is what a user asked: the turns behind it go on from it, and stay with it."""

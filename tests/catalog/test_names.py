@@ -40,6 +40,11 @@ KNOWN = {
     "turn": (Kind.COUNTER, Scope.REQUEST),
     "remaining_steps": (Kind.COUNTER, Scope.REQUEST),
     "tokens_used": (Kind.COUNTER, Scope.REQUEST),
+    "main_task": (Kind.REQUEST_INPUT, Scope.REQUEST),
+    "brand_analysis": (Kind.REQUEST_INPUT, Scope.REQUEST),
+    "numbered_passage": (Kind.RETRIEVED, Scope.REQUEST),
+    "agent_working_dir": (Kind.ENVIRONMENT, Scope.MACHINE),
+    "previous_action": (Kind.HISTORY, Scope.SESSION),
     "review_context": (Kind.REQUEST_INPUT, Scope.REQUEST),
     "context": (Kind.RETRIEVED, Scope.REQUEST),
     "retrieved_documents": (Kind.RETRIEVED, Scope.REQUEST),
@@ -74,7 +79,7 @@ task_instructions query_template context_window context_length bot_name agent_na
 max_turn is_current_date has_session_id default_user_name include_history tools tool.name tool.description
 examples few_shot_examples persona language role rules guidelines schema output_schema model temperature
 instructions response_format total_step_count sessions users steps turns_limit historical_notes contextual
-datetimes_enabled user_prompt_template examples[].question settings.company_name page_size personality_context index main_node_name viewport i x _ 1 description name id
+datetimes_enabled user_prompt_template examples[].question model_json_schema.properties.request.default settings.company_name page_size personality_context index main_node_name viewport i x _ 1 description name id
 Memory.system_message api_docs tool_docs no_response max_tasks
 """.split()  # noqa: SIM905
 

@@ -30,6 +30,7 @@ def read_content(text: MappedText, context: Context, style: str = "") -> Content
     ``style`` is ``jinja``, ``literal``, a style of `fields`, or "" to find out. What Jinja leaves in
     single braces is looked at too: such texts are often filled in two stages.
     """
+    guessed = not style
     style = style or style_of(text.text)
     if style == LITERAL_STYLE:
         whole = Segment(text.place(0, len(text.text)), text.text)
@@ -43,7 +44,16 @@ def read_content(text: MappedText, context: Context, style: str = "") -> Content
 
     fragment = jinja.segments(text, context)
     segments = fragment.segments
-    if names := fields.brace_names(text.text):
+    names = fields.brace_names(text.text)
+    if (
+        guessed
+        and names
+        and "{%" not in text.text
+        and any(o.what == "parse-error" for o in fragment.observations)
+    ):
+        # Doubled braces around what is no expression are escaped ones, beside fields in single braces.
+        return Content(fields.segments(text, "format"))
+    if names:
         segments = tuple(piece for whole in segments for piece in _second_stage(whole, text, names))
     return Content(segments, fragment.gaps, fragment.observations)
 

@@ -48,7 +48,8 @@ def read(source: SourceFile, context: Context, *, certain: bool = False) -> list
     legend = body.text.find(_LEGEND_END)
     if legend >= 0:
         body = body.slice(legend + len(_LEGEND_END), len(body.text))
-    style = _style(path, body.text)
+    told = _told_style(path)
+    style = told or style_of(body.text)
     confidence = Confidence.HIGH if certain else _confidence(path, body.text, style != LITERAL_STYLE)
     if confidence is None:
         return []
@@ -58,7 +59,7 @@ def read(source: SourceFile, context: Context, *, certain: bool = False) -> list
     if parts.head is not None:
         draft.model = parts.head.text("model")
         draft.provider = provider_of_model(draft.model)
-    content = draft.take(read_content(body, context, style))
+    content = draft.take(read_content(body, context, told))
     if roles.has_roles(body.text):
         draft.add(roles.split(content, body))
     else:
@@ -67,11 +68,11 @@ def read(source: SourceFile, context: Context, *, certain: bool = False) -> list
     return [draft.layout()]
 
 
-def _style(path: str, text: str) -> str:
-    """Return how the file is filled; coding assistants read their instructions as they stand."""
+def _told_style(path: str) -> str:
+    """Return how the name says that the file is filled; coding assistants read theirs as it stands."""
     if path.endswith(_READ_AS_IT_STANDS):
         return LITERAL_STYLE
-    return _STYLES.get(PurePosixPath(path).suffix.lower()) or style_of(text)
+    return _STYLES.get(PurePosixPath(path).suffix.lower(), "")
 
 
 def _confidence(path: str, text: str, has_fields: bool) -> Confidence | None:

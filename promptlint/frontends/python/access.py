@@ -44,6 +44,8 @@ _DATE_PARTS = {
     "weekday": Scope.DAY,
     "isoweekday": Scope.DAY,
 }
+# What a table or array says of its form: not what was drawn into it.
+_MEASURES = frozenset({"shape", "size", "ndim", "empty", "dtype", "dtypes", "columns"})
 
 
 def visible(frame: Frame) -> Mapping[str, Value]:
@@ -106,6 +108,8 @@ def attribute(m: Machine, value: Value, attr: str, node: ast.expr, frame: Frame)
                 cause = None
             elif attr in _DATE_PARTS:
                 cause = replace(cause, scope=_wider(cause.scope, _DATE_PARTS[attr]))
+        elif cause is not None and cause.kind is Kind.RANDOM and attr in _MEASURES:
+            cause = None
         path = f"{value.path}.{attr}" if value.path else f"{value.name or '?'}.{attr}"
         named = f"{value.name}.{attr}" if value.name else attr
         return Unknown(frame.module.place(node), name=named, path=path, cause=cause, loop=value.loop)
@@ -179,7 +183,11 @@ def subscript(m: Machine, value: Value, node: ast.Subscript, frame: Frame) -> Va
         if isinstance(constant, int) and value.known() and -len(value.items) <= constant < len(value.items):
             return value.items[constant].value
         if len(value.items) == 1:
-            return value.items[0].value
+            one = value.items[0].value
+            if value.items[0].spread and isinstance(one, Unknown) and isinstance(constant, int):
+                one = unknown_like(one, cause=one.cause)
+                one.path = f"{value.name}[{constant}]"
+            return one
         if isinstance(constant, int) and value.items and not value.items[-1 if constant < 0 else 0].spread:
             return value.items[-1 if constant < 0 else 0].value
         return Unknown(place, name=value.name, cause=value.cause)
@@ -195,8 +203,13 @@ def subscript(m: Machine, value: Value, node: ast.Subscript, frame: Frame) -> Va
             if isinstance(constant, str)
             else base
         )
+        index = f"[{constant}]" if isinstance(constant, int) else "[]"
         return Unknown(
-            place, name=named, path=f"{value.path}[]", cause=worst(value.cause, key.cause), loop=value.loop
+            place,
+            name=named,
+            path=f"{value.path}{index}",
+            cause=worst(value.cause, key.cause),
+            loop=value.loop,
         )
     if isinstance(value, Ext):
         listed = m.catalog.value(value.path)
@@ -308,12 +321,16 @@ def element(m: Machine, value: Value, node: ast.expr, frame: Frame) -> Value:
     if isinstance(value, ListV):
         if len(value.items) == 1:
             return value.items[0].value
+        if is_history(value):
+            return Unknown(place, name="messages[]", path="messages[]")  # each has its own text, told there
         return Unknown(place, name=value.name, cause=worst(*(i.value.cause for i in value.items[:20])))
     if isinstance(value, Unknown):
         base = value.name or value.path
         cause = value.cause
-        if cause is not None and cause.kind is Kind.UNORDERED:
-            cause = None
+        if cause is not None and (
+            cause.kind is Kind.UNORDERED or (is_history(value) and cause.kind is not Kind.HISTORY_REWRITE)
+        ):
+            cause = None  # the order is the loop's; which of several turns changes is told where it is made
         return Unknown(
             place, name=f"{base}[]" if base else "", path=f"{value.path}[]", cause=cause, loop=value.loop
         )

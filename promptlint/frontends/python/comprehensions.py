@@ -32,7 +32,7 @@ def mapping(m: Machine, node: ast.DictComp, frame: Frame) -> Value:
     """Return the mapping that a comprehension gives."""
     depth = len(m.guards)
     out = DictV(depth, frame.module.place(node))
-    _over(
+    out.order = _over(
         m,
         node.generators,
         0,

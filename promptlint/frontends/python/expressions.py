@@ -156,6 +156,8 @@ def _binary(m: Machine, node: ast.BinOp, frame: Frame) -> Value:
                 text.parts_of(left, frame.module.place(node.left), frame.module.text(node.left))
                 + text.parts_of(right, frame.module.place(node.right), frame.module.text(node.right))
             )
+        if isinstance(node.left, ast.Subscript):
+            m.recorder.spliced(m, left, node, frame)
         if isinstance(left, ListV) or isinstance(right, ListV):
             items = [*access.items(m, left, node.left, frame), *access.items(m, right, node.right, frame)]
             order = worst(

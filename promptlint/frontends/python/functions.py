@@ -253,6 +253,8 @@ def invoke(
         m.loops = loops
         spent = m.steps > m.limit
         m.limit = limit
+    if spent and isinstance(value, Const) and value.value is None:
+        value = Unknown(place, name=func.name, path=f"{func.name}()")  # cut before it returned anything
     if objects.is_cached(func):
         value = access.frozen(
             value, Scope.PROCESS, func.module.place(func.node), f"kept by the cache of {func.name}"

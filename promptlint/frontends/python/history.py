@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from promptlint.frontends.python import access, turns
-from promptlint.frontends.python.values import DictV, Item, ListV, Obj, Str, Unknown, Value
+from promptlint.frontends.python.values import Choice, DictV, Item, ListV, Obj, Str, Unknown, Value
 from promptlint.layout import Cause, Confidence, Kind, Layout, Observation, Scope, Section, Segment, Step
 
 if TYPE_CHECKING:
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from promptlint.frontends.python.machine import Frame, Machine
 
 HISTORY = re.compile(
-    r"(^|[._])(messages|history|hist|turns|conversation|transcript|dialog(ue)?|chat_history|msgs|chat_log|convo)\d*(\[\])*$",
+    r"(^|[._])(messages|history(_(items|messages|entries|list|turns))?|hist|turns|conversation|transcript|dialog(ue)?|chat_history|"
+    r"msgs|chat_log|convo)\d*(\[\])*$",
     re.IGNORECASE,
 )
 _BY_POSITION = re.compile(
@@ -31,12 +32,16 @@ def is_history(value: Value | None) -> bool:
     if isinstance(value, (Unknown, ListV)) and HISTORY.search(value.name or ""):
         return True
     if isinstance(value, ListV):
-        return any(
-            (isinstance(i.value, DictV) and "role" in i.value.entries)
-            or (isinstance(i.value, Obj) and i.value.kind == "message")
-            for i in value.items
-        )
+        return any(_is_turn(i.value) for i in value.items)
     return False
+
+
+def _is_turn(value: Value) -> bool:
+    if isinstance(value, Choice):
+        return any(map(_is_turn, value.values))
+    if isinstance(value, DictV):
+        return "role" in value.entries
+    return isinstance(value, Obj) and value.kind == "message"
 
 
 class HistoryWatch(ABC):
@@ -125,10 +130,43 @@ class HistoryWatch(ABC):
             lower = node.slice.lower
             if isinstance(lower, ast.Constant) and node.slice.upper is not None:
                 self._rewritten(m, node, frame)
+        elif is_history(owner) and isinstance(node.slice, ast.Name) and _talks_to_model(frame):
+            # ``messages[i] = shortened(…)``: which turn it is depends on where a loop has got to.
+            inside = any(g.kind in ("for", "while") for g in m.since(frame.depth))
+            if inside and frame.func is not None and not turns.follows_from_turn(node, frame.func.node):
+                self._rewritten(m, node, frame)
+
+    def turn_set(self, m: Machine, owner: Unknown, node: ast.Attribute, frame: Frame) -> None:
+        """``history[i].content = …`` on a turn that is picked by a number, not the last one."""
+        if (
+            node.attr in ("content", "text")
+            and owner.path.endswith("[]")
+            and HISTORY.search(owner.name)
+            and not any(g.kind == "for" for g in m.since(frame.depth))
+            and _talks_to_model(frame)
+        ):
+            self._rewritten(m, node, frame)
+
+    def spliced(self, m: Machine, left: Value, node: ast.BinOp, frame: Frame) -> None:
+        """``messages[:a] + messages[b:]``: the turns between are dropped."""
+        first, second = node.left, node.right
+        if (
+            isinstance(first, ast.Subscript)
+            and isinstance(second, ast.Subscript)
+            and isinstance(first.slice, ast.Slice)
+            and isinstance(second.slice, ast.Slice)
+            and first.slice.upper is not None
+            and second.slice.lower is not None
+            and not _keeps_last(second)  # told where it is cut
+            and ast.dump(first.value) == ast.dump(second.value)
+            and ast.dump(first.slice.upper) != ast.dump(second.slice.lower)
+        ):
+            self._drop(m, left, node, frame)
 
     def edited(self, m: Machine, node: ast.AST, frame: Frame) -> None:
         """The text of a message was set: one of those already sent, if a loop runs over them."""
-        loop = any(g.kind in ("for", "while") and HISTORY.search(g.name) for g in m.guards)
+        # Around the assignment itself: a helper that is called for each turn sees one turn only.
+        loop = any(g.kind in ("for", "while") and HISTORY.search(g.name) for g in m.since(frame.depth))
         moves = frame.func is None or not turns.follows_from_turn(node, frame.func.node)
         if loop and moves and any(g.kind == "if" for g in m.guards) and _talks_to_model(frame):
             self._rewritten(m, node, frame)

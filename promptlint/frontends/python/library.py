@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from promptlint.frontends.python import access, engines, files, standard
+from promptlint.frontends.python import access, engines, files, methods, named, standard
 from promptlint.frontends.python.machine import Frame, Machine
 from promptlint.frontends.python.pieces import Hole, worst
 from promptlint.frontends.python.values import NONE, ListV, Str, Unknown, Value
@@ -169,15 +169,15 @@ def unknown_call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, 
     made = engines.made(m, path, given, node, frame)
     if made is not None:
         return made
+    if short in ("format", "format_map") and (text := named.template(m, given, frame)) is not None:
+        return methods.formatted(m, text, short, given, node, frame)
     if short == "pop":
         m.recorder.mutated(m, callee, short, given, node, frame)
     if short in ("get", "pop", "setdefault", "getlist") and given.args:
         label = access.plain(given.args[0])
         base = callee.name.rsplit(".", 1)[0] if "." in callee.name else ""
-        named = label if isinstance(label, str) else getattr(given.args[0], "name", "")
-        return Unknown(
-            place, name=f"{base}.{named}" if base and named else named, path=f"{path}()", cause=owner
-        )
+        key = label if isinstance(label, str) else getattr(given.args[0], "name", "")
+        return Unknown(place, name=f"{base}.{key}" if base and key else key, path=f"{path}()", cause=owner)
     if short == "join":
         items = given.args[0] if given.args else None
         if items is not None and items.cause is not None:

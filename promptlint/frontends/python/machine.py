@@ -19,7 +19,7 @@ from promptlint.catalog import Catalog
 from promptlint.catalog.model import Sink, Volatile
 from promptlint.frontends.mapped import MappedText
 from promptlint.frontends.python.modules import Module, Project, Read
-from promptlint.frontends.python.pieces import Alt, Hole, Loop, Part, TextSource, map_causes
+from promptlint.frontends.python.pieces import Alt, Hole, Loop, Part, TextSource, map_causes, worst
 from promptlint.frontends.python.values import (
     ClassV,
     DictV,
@@ -96,6 +96,7 @@ class Machine:
         self.memo: dict[object, Kept] = {}  # results of calls that recorded no prompt
         self.local: dict[object, Kept] = {}  # of those that did: good for the file at hand only
         self.dull: dict[ast.AST, frozenset[Read]] = {}  # functions that gave nothing of use
+        self.grown: dict[object, tuple[Cause | None, frozenset[Read]]] = {}  # order of filled attributes
         self.instances: dict[ast.AST, tuple[Obj, frozenset[Read]]] = {}
         self.unused: ast.expr | None = None  # the call of an expression statement
         self._volatile: dict[str, Volatile | None] = {}
@@ -194,6 +195,7 @@ def unknown_like(
         text=value.text,
         loop=value.loop,
         multiline=value.multiline if multiline is None else multiline,
+        holds=value.holds,
     )
 
 
@@ -248,7 +250,7 @@ def hole(place: Place, value: Value, expression: str) -> Hole:
             place,
             expression or value.text or value.name,
             value.name or value.path,
-            value.cause,
+            worst(value.cause, value.holds),
             value.loop,
             multiline=value.multiline,
             root=_ROOT.match(value.path).group(),  # type: ignore[union-attr]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from promptlint.frontends.python import access, files
+from promptlint.frontends.python import access, files, growing
 from promptlint.frontends.python.machine import MAX_STEPS, Frame, Machine, passed
 from promptlint.frontends.python.modules import Module, Read
 from promptlint.frontends.python.nodes import walk
@@ -179,7 +179,7 @@ def fields(cls: ClassV) -> dict[str, tuple[ClassV, ast.AnnAssign]]:
 def symbolic(m: Machine, cls: ClassV, name: str = "self") -> Obj:
     """Return an instance of which only the class is known; a fresh copy each time."""
     if cls.node not in m.instances:
-        made, reads = Obj(cls, name=name), {cls.module.owner(cls.node)}
+        made, reads = Obj(cls, name=name), {one.module.owner(one.node) for one in cls.mro()}
         m.instances[cls.node] = made, frozenset(reads)
         init = cls.find("__init__")
         if isinstance(init, FuncV) and not is_data(cls):
@@ -187,10 +187,12 @@ def symbolic(m: Machine, cls: ClassV, name: str = "self") -> Obj:
 
             with m.project.reading(reads):
                 enter(m, init, made, record=False, steps=MAX_INIT_STEPS)
+        growing.fill(cls, made)
         m.instances[cls.node] = made, frozenset(reads)
     known, read = m.instances[cls.node]
     m.project.reads |= read
     out = Obj(cls, name=name)
+    out.grown = set(known.grown)
     for key, value in known.attrs.items():
         if isinstance(value, ListV):
             copy = ListV(list(value.items), value.kind, value.order, 0)
@@ -214,6 +216,9 @@ def attribute(m: Machine, obj: Obj, attr: str, node: ast.expr, frame: Frame) -> 
     label = attr if obj.name in ("self", "cls", "") else f"{obj.name}.{attr}"
     written = writes(m, cls).get(attr) if cls is not None else None
     own = obj.attrs.get(attr)
+    if attr in obj.grown and isinstance(own, (ListV, DictV)):
+        obj.grown.discard(attr)
+        own.order = own.order or growing.order(m, obj, attr)
     if own is not None and not (written and _counter(written)):
         return own
     if cls is None:

@@ -15,7 +15,7 @@ from promptlint.frontends.python.history import HISTORY, HistoryWatch, is_histor
 from promptlint.frontends.python.machine import Frame, Machine
 from promptlint.frontends.python.modules import Module
 from promptlint.frontends.python.pieces import Hole
-from promptlint.frontends.python.requests import request
+from promptlint.frontends.python.requests import request, unordered_tools
 from promptlint.frontends.python.values import (
     Choice,
     ClassV,
@@ -50,6 +50,9 @@ NOT_SENT = re.compile(
     r"write|write_text|write_bytes|execute|add_argument|print|echo|assert\w*|raises|match|compile|sub|search|emit|send_json|send_text|notify|track|"
     r"capture|set_attribute|add_row|markdown|header|caption))$|Error$|Exception$"
 )
+
+# Names of calls that take the messages of a request, of whatever class they are.
+_SENDS = re.compile(r"chat|complet|generate|invoke|llm|predict|respon[ds]|converse|ask", re.IGNORECASE)
 
 
 class Recorder(HistoryWatch):
@@ -93,8 +96,14 @@ class Recorder(HistoryWatch):
             return
         if path and NOT_SENT.search(path):
             return
+        if _SENDS.search(called_name(node)):
+            for index, argument in enumerate(given.args):
+                if isinstance(argument, ListV):
+                    at = given.nodes.get(index, node)
+                    self.message_list(m, argument.name or "messages", argument, at, frame)
         for keyword, argument in given.keywords.items():
-            if is_prompt_name(keyword) and _is_text(argument):
+            given_to_agent = keyword == "task" and called_name(node).endswith("Agent")
+            if (is_prompt_name(keyword) or given_to_agent) and _is_text(argument):
                 where = given.nodes.get(keyword, node)
                 self.text(m, keyword, argument, where, frame, Confidence.MEDIUM)
             elif (
@@ -103,6 +112,11 @@ class Recorder(HistoryWatch):
                 and not _within(argument)
             ):
                 self.message_list(m, keyword, argument, given.nodes.get(keyword, node), frame)
+            elif keyword in ("tools", "functions"):
+                # Whoever takes tools hands them to a model, which reads them first.
+                seen = unordered_tools(argument, frame.module.place(given.nodes.get(keyword, node)))
+                if seen is not None:
+                    self.observe(seen)
             elif keyword == "description" and isinstance(argument, Str) and argument.cause is not None:
                 self.tool_text(m, argument, given.nodes.get(keyword, node), frame)
 
@@ -417,6 +431,12 @@ def path_of(callee: Value) -> str:
     return ""
 
 
+def called_name(node: ast.Call) -> str:
+    """Return the last name of what a call calls."""
+    func = node.func
+    return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+
+
 def where(frame: Frame) -> str:
     """Return the name of the function, class or module that a frame runs."""
     if frame.func is not None:
@@ -432,6 +452,8 @@ def _is_text(value: Value) -> bool:
 
 
 def _is_message(value: Value) -> bool:
+    if isinstance(value, Choice):
+        return any(map(_is_message, value.values))
     if isinstance(value, DictV):
         return "role" in value.entries
     return isinstance(value, Obj) and value.kind in ("message", "placeholder")

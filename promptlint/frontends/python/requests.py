@@ -35,6 +35,7 @@ from promptlint.layout import (
     Section,
     Step,
 )
+from promptlint.source import Place
 
 if TYPE_CHECKING:
     from promptlint.catalog.model import Sink
@@ -63,6 +64,8 @@ def request(
     observations: list[Observation] = []
     for name, value, at in carried.get("tools", ()):
         emitter.tools(value, frame.module.place(at))
+        if (seen := unordered_tools(value, frame.module.place(at))) is not None:
+            observations.append(seen)
         observations.extend(_tools_change(m, value, at, node, frame))
         _ = name
     for _name, value, at in carried.get("system", ()):
@@ -107,6 +110,14 @@ def request(
         observations=tuple(observations),
         repeated=bool(m.loops),
     )
+
+
+def unordered_tools(value: Value, place: Place) -> Observation | None:
+    """Tell that a list of tools has no fixed order; what stands behind it may not be known at all."""
+    order = access.order_of(value)
+    if order is None or order.kind is not Kind.UNORDERED:
+        return None
+    return Observation("tools-unordered", place, order.what, cause=order)
 
 
 def _parameters(

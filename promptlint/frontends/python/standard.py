@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from promptlint.frontends.python import access, audience, functions, known, text
 from promptlint.frontends.python.machine import Frame, Machine, unknown_like
-from promptlint.frontends.python.pieces import Hole, flat, text_of
+from promptlint.frontends.python.pieces import Hole, flat, text_of, worst
 from promptlint.frontends.python.values import (
     NONE,
     Bound,
@@ -302,7 +302,7 @@ def _dumps(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value 
     value = given.args[0] if given.args else None
     if value is None:
         return None
-    cause = value.cause
+    cause = worst(value.cause, value.holds) if isinstance(value, Unknown) else value.cause
     sort = given.get("sort_keys")
     if (
         cause is not None

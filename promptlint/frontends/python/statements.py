@@ -22,7 +22,7 @@ from promptlint.frontends.python.values import (
     Unknown,
     Value,
 )
-from promptlint.layout import Guard, Scope
+from promptlint.layout import Cause, Guard, Kind, Scope
 
 
 def execute(m: Machine, body: list[ast.stmt], frame: Frame) -> bool:
@@ -79,9 +79,8 @@ def _augassign(m: Machine, node: ast.AugAssign, frame: Frame) -> bool:
     place = frame.module.place(node.value)
     value: Value
     if isinstance(node.op, ast.Add) and (isinstance(left, Str) or isinstance(right, Str)):
-        value = Str(
-            text.parts_of(left, place, "") + text.parts_of(right, place, frame.module.text(node.value))
-        )
+        grown = left.parts if isinstance(left, Str) else text.parts_of(left, place, "")
+        value = Str(grown + text.parts_of(right, place, frame.module.text(node.value)))
     elif isinstance(left, ListV) and isinstance(node.op, (ast.Add, ast.BitOr)):
         guards = m.since(left.depth)
         m.scramble(left)
@@ -172,6 +171,8 @@ def _set_attribute(m: Machine, target: ast.Attribute, value: Value, frame: Frame
         m.recorder.attribute(m, owner, target.attr, value, target, frame)
     elif isinstance(owner, ClassV):
         owner.namespace[target.attr] = value
+    elif isinstance(owner, Unknown):
+        m.recorder.turn_set(m, owner, target, frame)
 
 
 def _set_item(m: Machine, target: ast.Subscript, value: Value, frame: Frame) -> None:
@@ -192,6 +193,27 @@ def _set_item(m: Machine, target: ast.Subscript, value: Value, frame: Frame) -> 
             owner.items[index] = Item(value)
     else:
         m.recorder.replaced(m, owner, target, value, frame)
+        order = access.order_of(value)
+        if isinstance(owner, Unknown) and order is not None and order.kind is Kind.UNORDERED:
+            _put_into(m, target, order, frame)
+
+
+def _put_into(m: Machine, target: ast.Subscript, order: Cause, frame: Frame) -> None:
+    """Note that something unordered was put, however deep, into an unknown mapping."""
+    root: ast.expr = target
+    while isinstance(root, ast.Subscript):
+        root = root.value
+    old = m.evaluate(root, frame) if isinstance(root, ast.Name | ast.Attribute) else None
+    if not isinstance(old, Unknown) or old.holds is not None:
+        return
+    new = unknown_like(old, cause=old.cause)
+    new.holds = order
+    if isinstance(root, ast.Name) and root.id in frame.names:
+        frame.names[root.id] = new
+    elif isinstance(root, ast.Attribute):
+        owner = m.evaluate(root.value, frame)
+        if isinstance(owner, Obj):
+            owner.attrs[root.attr] = new
 
 
 def _merge(

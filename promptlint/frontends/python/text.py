@@ -53,9 +53,14 @@ def parts_of(value: Value, place: Place, expression: str) -> tuple[Part, ...]:
 
 
 def _enter(part: Part, place: Place) -> Part:
-    """Move a hole of a short text to the place where the text enters a longer one."""
+    """Move a hole of a short text to the place where the text enters a longer one.
+
+    A hole within that place stays: in ``"for " + ", ".join(names)`` the join is the better place.
+    """
     if isinstance(part, Hole) and part.cause is not None:
         cause = part.cause
+        if _within(part.place, place):
+            return part
         if cause.place is None:
             cause = replace(cause, place=part.place)
         elif part.place != cause.place:
@@ -68,9 +73,10 @@ def _enter(part: Part, place: Place) -> Part:
     return part
 
 
-def concat(left: Value, right: Value, place: Place) -> Str:
-    """Return ``left + right`` for values of which at least one is text."""
-    return Str(parts_of(left, place, "") + parts_of(right, place, ""))
+def _within(place: Place, other: Place) -> bool:
+    return (
+        place.path == other.path and other.span.start <= place.span.start and place.span.end <= other.span.end
+    )
 
 
 def wrap_guards(parts: tuple[Part, ...], guards: Sequence[Guard]) -> tuple[Part, ...]:
@@ -286,6 +292,10 @@ def _at_field(part: Part, place: Place, field: str) -> Part:
         if cause is not None and part.place != place and part.place != cause.place:
             cause = step(cause, part.place, "given here")
         return replace(part, place=place, cause=cause, field=field)
+    if isinstance(part, Alt):
+        return Alt(part.guard, tuple(tuple(_at_field(p, place, field) for p in b) for b in part.branches))
+    if isinstance(part, Loop):
+        return Loop(part.guard, tuple(_at_field(p, place, field) for p in part.parts))
     return part
 
 

@@ -73,10 +73,11 @@ class Unknown(Value):
     """A value that is not known: its name, its place, and why it changes if that was traced.
 
     ``path`` is the dotted expression it came from (``client.chat.completions``), ``kind`` the
-    external type where known. ``loop`` is set for counters of a loop.
+    external type where known. ``loop`` is set for counters of a loop. ``holds`` is why something that was
+    put into it has no fixed order: it shows where all of it is printed.
     """
 
-    __slots__ = ("cause", "loop", "multiline", "name", "path", "place", "text")
+    __slots__ = ("cause", "holds", "loop", "multiline", "name", "path", "place", "text")
 
     def __init__(
         self,
@@ -88,8 +89,10 @@ class Unknown(Value):
         text: str = "",
         loop: int = 0,
         multiline: bool = True,
+        holds: Cause | None = None,
     ) -> None:
         self.place = place
+        self.holds = holds
         self.name = name
         self.path = path
         self.cause = cause
@@ -199,7 +202,20 @@ class Bound(Value):
 class ClassV(Value):
     """A class of the project."""
 
-    __slots__ = ("bases", "data", "declared", "external", "module", "name", "namespace", "node", "writes")
+    __slots__ = (
+        *(
+            "bases",
+            "data",
+            "declared",
+            "external",
+            "fillers",
+            "module",
+            "name",
+            "namespace",
+            "node",
+            "writes",
+        ),
+    )
 
     def __init__(self, node: ast.ClassDef, module: Module) -> None:
         self.node = node
@@ -209,6 +225,7 @@ class ClassV(Value):
         self.bases: list[ClassV] = []
         self.external: list[str] = []  # dotted names of bases outside the project
         self.writes: dict[str, list[tuple[FuncV, ast.AST]]] | None = None
+        self.fillers: dict[str, list[FuncV]] | None = None  # methods that fill an attribute, found once
         self.data: bool | None = None  # a data class? asked once
         self.declared: dict[str, tuple[ClassV, ast.AnnAssign]] | None = None  # its fields, found once
 
@@ -239,7 +256,7 @@ class ClassV(Value):
 class Obj(Value):
     """An instance of a project class, or of a library class that the evaluator models (``kind``)."""
 
-    __slots__ = ("attrs", "busy", "cls", "kept", "kind", "name", "pending", "place")
+    __slots__ = ("attrs", "busy", "cls", "grown", "kept", "kind", "name", "pending", "place")
 
     def __init__(
         self, cls: ClassV | None = None, kind: str = "", name: str = "", place: Place | None = None
@@ -250,6 +267,7 @@ class Obj(Value):
         self.attrs: dict[str, Value] = {}
         self.place = place
         self.busy: set[str] = set()
+        self.grown: set[str] = set()  # collections that other methods have filled before
         self.kept: Scope | None = Scope.SESSION  # how long it lives; None: made anew for each request
         self.pending: Callable[[], object] | None = None  # the constructor, until an attribute is asked for
 

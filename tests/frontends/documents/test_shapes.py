@@ -350,3 +350,12 @@ def test_crewai() -> None:
     assert [s.origin.name for s in layout.segments if s.is_hole] == ["topic", "year", "topic"]
     tasks = "work:\n  description: Research {topic}\n  expected_output: A list\n  agent: researcher\n"
     assert one("config/tasks.yaml", tasks).segments[0].role == "user"
+
+
+def test_doubled_braces_that_are_no_expression_are_escapes() -> None:
+    text = 'You act for {user}.\nReply with {{\n  "action": [{{"go": {{"url": "x"}}}}]\n}}\n'
+    layout = one("prompts/act.md", text)
+    assert layout.observations == ()
+    assert [shown(s) for s in layout.segments] == [
+        "You act for", "<user>", '.\nReply with {\n  "action": [{"go": {"url": "x"}}]\n}',
+    ]  # fmt: skip

@@ -80,3 +80,39 @@ def test_turns_rewritten_by_their_distance_from_the_end(program: Run) -> None:
 def test_turns_that_decide_for_themselves_stay_as_they_are_once_rewritten(program: Run) -> None:
     edit = "for message in messages:\n        if message['role'] == 'tool':\n            message['content'] = 'gone'"
     assert program(ASK.format(edit=edit)).seen == []
+
+
+def test_a_helper_that_shapes_one_turn_rewrites_none(program: Run) -> None:
+    """The loop is the caller's: what the helper sets is part of the dictionary that it makes itself."""
+    found = program(
+        """
+        from openai import OpenAI
+        def shaped(message, names):
+            result = {'role': 'assistant'}
+            if message.text:
+                result['content'] = message.text
+            return result
+        def ask(messages):
+            sent = []
+            for message in messages:
+                sent.append(shaped(message, []))
+            return OpenAI().chat.completions.create(model='m', messages=sent)
+        """
+    )
+    assert found.seen == []
+
+
+@pytest.mark.parametrize(
+    ("edit", "expected"),
+    [
+        ("i = 1\n    while count(messages) > 9:\n        messages[i] = short(messages[i])\n        i += 1", ["history-rewritten"]),
+        ("for i, one in enumerate(messages):\n        messages[i] = shaped(one)", []),
+        ("turn = messages[where()]\n    turn.content = 'gone'", ["history-rewritten"]),
+        ("messages[0].content = 'Be kind.'", []),
+        ("messages[-1].content = 'gone'", []),
+        ("messages = messages[:1] + messages[cut():]", ["history-cut"]),
+        ("messages = messages[:4] + messages[4:]", []),
+    ],
+)  # fmt: skip
+def test_turns_picked_by_a_number(program: Run, edit: str, expected: list[str]) -> None:
+    assert program(ASK.format(edit=edit)).seen == expected

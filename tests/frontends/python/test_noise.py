@@ -153,3 +153,13 @@ def test_numbers_have_one_line(program: Run) -> None:
     code = "from textwrap import dedent\ndef prompt(n: {}):\n    return dedent(f'''\n        {{n}}\n        {}\n''')\n"
     assert "dedent-after-interpolation" not in program(code.format("int", LONG)).seen
     assert "dedent-after-interpolation" in program(code.format("str", LONG)).seen
+
+
+def test_the_size_of_a_sample_is_not_random(system: Callable[..., str]) -> None:
+    head = "import random"
+    assert system("f'{len(rows)} rows: {random.sample(rows, 3)}'", head, arguments="question, rows") == (
+        "{len(rows)} rows: {random.sample(rows, 3) ~random/request}"
+    )
+    assert system("f'{random.choice(tables).shape}'", head, arguments="question, tables") == (
+        "{random.choice(tables).shape}"
+    )

@@ -113,3 +113,9 @@ def test_tools_that_grow_while_the_conversation_goes_on(program: Run) -> None:
         "        OpenAI().chat.completions.create(messages=messages, tools=tools)\n        tools.append({'name': 'new'})\n"
     )
     assert "tools-changed" in found.seen
+
+
+def test_the_task_given_to_an_agent_is_a_prompt(program: Callable[..., Program]) -> None:
+    text = "from browsing import BrowserAgent\ndef go(item, llm):\n    return BrowserAgent(task=f'Find {item} in three shops. Compare.', llm=llm).run()"
+    assert program(text).texts == ["Find {item ~request-input/request} in three shops. Compare."]
+    assert program(text.replace("BrowserAgent(", "Timer(")).texts == []

@@ -1,0 +1,114 @@
+"""Collections of an object that its constructor leaves empty and its other methods fill.
+
+Of an object that was not made here, nothing tells which methods ran before. What ``__init__`` left empty has
+grown by then::
+
+    def __init__(self): self.skills = []
+    def scan(self):     self.skills.extend(load(p) for p in self.root.rglob("*.md"))
+    def prompt(self):   return "\\n".join(self.skills)
+
+In ``prompt`` there are skills, in the order in which ``scan`` put them there: the file system's.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from promptlint.frontends.python.machine import Machine
+from promptlint.frontends.python.modules import Read
+from promptlint.frontends.python.nodes import walk
+from promptlint.frontends.python.values import Choice, ClassV, DictV, FuncV, Item, ListV, Obj, Unknown, Value
+from promptlint.layout import Cause, Kind
+
+MAX_STEPS = 400  # of one method that fills
+MAX_METHODS = 2  # that are run for one attribute
+_MAKING = ("__init__", "__post_init__", "model_post_init")
+_GROWING = frozenset(("append", "extend", "insert", "add", "update", "setdefault", "appendleft"))
+
+
+def fill(cls: ClassV, obj: Obj) -> None:
+    """Put something unknown into the collections of an instance that other methods fill."""
+    for attr, value in obj.attrs.items():
+        if isinstance(value, (ListV, DictV)) and _is_empty(value) and attr in fillers(cls):
+            some = Unknown(None, name=f"{attr}[]", path=f"{attr}[]")
+            if isinstance(value, ListV):
+                value.items.append(Item(some, spread=True))
+                value.name = value.name or attr
+            else:
+                value.rest.append(some)
+            obj.grown.add(attr)
+
+
+def _is_empty(value: ListV | DictV) -> bool:
+    return not value.items if isinstance(value, ListV) else not (value.entries or value.rest)
+
+
+def order(m: Machine, obj: Obj, attr: str) -> Cause | None:
+    """Return why the elements that other methods put into a collection have no fixed order."""
+    cls = obj.cls
+    if cls is None:
+        return None
+    key = (cls.node, attr)
+    if key not in m.grown:
+        m.grown[key] = None, frozenset()  # while it is found out
+        reads: set[Read] = set()
+        with m.project.reading(reads):
+            found = next(_orders(m, cls, attr), None)
+        m.grown[key] = found, frozenset(reads)
+    cause, read = m.grown[key]
+    m.project.reads |= read
+    return cause
+
+
+def _orders(m: Machine, cls: ClassV, attr: str) -> Iterator[Cause]:
+    from promptlint.frontends.python.functions import enter
+    from promptlint.frontends.python.objects import symbolic
+
+    for method in fillers(cls)[attr][:MAX_METHODS]:
+        obj = symbolic(m, cls)
+        enter(m, method, obj, record=False, steps=MAX_STEPS)
+        cause = _order(obj.attrs.get(attr))
+        if cause is not None:
+            yield cause
+
+
+def _order(value: Value | None) -> Cause | None:
+    if isinstance(value, Choice):
+        return next(filter(None, map(_order, value.values)), None)
+    if isinstance(value, (ListV, DictV)):
+        return value.order if value.order is not None and value.order.kind is Kind.UNORDERED else None
+    cause = value.cause if isinstance(value, Unknown) else None
+    return cause if cause is not None and cause.kind is Kind.UNORDERED else None
+
+
+def fillers(cls: ClassV) -> dict[str, list[FuncV]]:
+    """Return, for each attribute, the methods that fill or set it, those of bases included."""
+    if cls.fillers is None:
+        cls.fillers = {}
+        for one in cls.mro():
+            for func in one.namespace.values():
+                if (
+                    isinstance(func, FuncV)
+                    and not isinstance(func.node, ast.Lambda)
+                    and func.name not in _MAKING
+                ):
+                    for attr in sorted(_filled(func)):
+                        cls.fillers.setdefault(attr, []).append(func)
+    return cls.fillers
+
+
+def _filled(func: FuncV) -> set[str]:
+    """Return the attributes of its object that a method fills or sets."""
+    args = func.node.args.args
+    me = args[0].arg if args else ""
+    out: set[str] = set()
+    for node in walk(func.node):
+        target: ast.AST | None = None
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _GROWING:
+            target = node.func.value
+        elif isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
+            target = node.value if isinstance(node, ast.Subscript) else node
+        if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == me:
+            out.add(target.attr)
+    return out

@@ -1,0 +1,153 @@
+"""Collections that a constructor leaves empty and other methods fill, and order that goes through objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.frontends.python.build import LONG, Program
+
+Run = Callable[..., Program]
+AGENT = """
+import glob, os
+from openai import OpenAI
+class Agent:
+    def __init__(self, client: OpenAI, root):
+        self.client, self.root = client, root
+        self.skills = {empty}
+    def scan(self):
+        {fill}
+    def ask(self, question):
+        system = "Skills:\\n" + "\\n".join(self.skills) + RULES
+        return self.client.chat.completions.create(
+            model='m', messages=[{{'role': 'system', 'content': system}}, {{'role': 'user', 'content': question}}])
+"""
+
+
+def agent(empty: str, fill: str) -> str:
+    return f"RULES = {LONG!r}\n{AGENT.format(empty=empty, fill=fill)}"
+
+
+@pytest.mark.parametrize(
+    ("empty", "fill", "shown"),
+    [
+        ("[]", "pass", ""),  # nothing fills it: it stays empty
+        ("[]", "self.skills.append(question_of(self))", "[for ? {skills[]}]"),
+        ("[]", "self.skills = sorted(os.listdir(self.root))", "[for ? {skills[]}]"),
+        ("[]", "self.skills = os.listdir(self.root)", "{join ~unordered/machine}"),
+        ("[]", "for name in glob.glob(self.root): self.skills.append(name)", "{join ~unordered/machine}"),
+        ("set()", "self.skills.add(self.root)", "{join ~unordered/process}"),
+    ],
+)
+def test_what_other_methods_put_in(program: Run, empty: str, fill: str, shown: str) -> None:
+    found = program(agent(empty, fill))
+    head, _, _ = found.text.partition("You answer")
+    assert head.replace('"\\n".join(self.skills)', "join") == f"<system>Skills:\n{shown}"
+    assert ("PL202" in found.codes) == ("machine" in shown)
+    assert ("PL201" in found.codes) == ("process" in shown)
+
+
+def test_a_method_that_starts_anew_sees_only_its_own(program: Run) -> None:
+    text = agent("[]", "self.skills.append(self.root)").replace(
+        "    def ask(self, question):\n", "    def ask(self, question):\n        self.skills = ['sail']\n"
+    )
+    assert program(text).text.startswith("<system>Skills:\nsailYou answer")
+
+
+TURNS = """
+import os
+from openai import OpenAI
+def examples(folder):
+    return [read(name) for name in {listing}]
+def ask(client: OpenAI, folder, question):
+    messages = [{{'role': 'system', 'content': 'Be brief.'}}]
+    for one in examples(folder):
+        messages.append({{'role': 'user', 'content': one.question}})
+        messages.append({{'role': 'assistant', 'content': one.answer}})
+    messages.append({{'role': 'user', 'content': question}})
+    return client.chat.completions.create(model='m', messages=messages)
+"""
+
+
+@pytest.mark.parametrize(
+    ("listing", "codes"), [("os.listdir(folder)", ["PL202"]), ("sorted(os.listdir(folder))", [])]
+)
+def test_turns_made_in_the_order_of_a_listing(program: Run, listing: str, codes: list[str]) -> None:
+    """Nothing is known of what the examples say, but each of them stands elsewhere in another order."""
+    assert [c for c in program(TURNS.format(listing=listing)).codes if c == "PL202"] == codes
+
+
+TOOLS = """
+class Agent:
+    def __init__(self, llm):
+        self.llm, self.usable, self.specs = llm, set(), {{}}
+    def enable(self, name, spec):
+        self.usable.add(name)
+        self.specs[name] = spec
+    def arguments(self):
+        return [self.specs[n] for n in {names}], 'auto'
+    def ask(self, messages):
+        tools, choice = self.arguments()
+        return self.llm.chat(messages, tools=tools, tool_choice=choice)
+"""
+
+
+@pytest.mark.parametrize(("names", "codes"), [("self.usable", ["PL301"]), ("sorted(self.usable)", [])])
+def test_tools_in_the_order_of_a_set(program: Run, names: str, codes: list[str]) -> None:
+    """Of the model's class and of the messages nothing is known: tools stand in front of them all the same."""
+    assert program(TOOLS.format(names=names)).codes == codes
+
+
+@pytest.mark.parametrize(
+    ("body", "expression", "expected"),
+    [
+        ("s['to']['enum'] = list(set(names))", "json.dumps(s)", "{s ~unordered/process}"),
+        ("s['to']['enum'] = list(set(names))", "f'{s}'", "{s ~unordered/process}"),
+        ("s['to']['enum'] = sorted(set(names))", "json.dumps(s)", "{s}"),
+        # Another entry has nothing to do with it.
+        ("s['to']['enum'] = list(set(names))", "f\"{s['from']}\"", "{s['from'] ~request-input/request}"),
+    ],
+)
+def test_something_unordered_put_into_an_unknown_mapping(
+    system: Callable[..., str], body: str, expression: str, expected: str
+) -> None:
+    assert system(expression, "import json", body, arguments="question, s, names") == expected
+
+
+@pytest.mark.parametrize(
+    ("made", "kind"),
+    [
+        ("{n: table[n] for n in set(names)}", " ~unordered/process"),
+        ("{n: table[n] for n in sorted(set(names))}", ""),
+        ("{n: table[n] for n in names}", ""),
+    ],
+)
+def test_a_mapping_over_a_set(system: Callable[..., str], made: str, kind: str) -> None:
+    found = system(f"json.dumps({made})", "import json", arguments="question, table, names")
+    assert found == f"{{json.dumps({made}){kind}}}"
+
+
+def test_a_run_that_is_cut_does_not_return_none(system: Callable[..., str]) -> None:
+    """Whoever asks whether the result is None must look at both ways."""
+    counting = "\n".join(f"    a = b + {i}" for i in range(2000))
+    head = f"def prompt_of(b):\n{counting}\n    return b\n"
+    assert system("'none' if prompt_of(limit) is None else 'some'", head, arguments="question, limit") == (
+        "[prompt_of(limit) is None? none][prompt_of(limit) is None#1? some]"
+    )
+
+
+@pytest.mark.parametrize(("index", "seen"), [("0", []), ("-1", []), ("index", ["history-rewritten"])])
+def test_a_turn_of_a_history_that_has_grown(program: Run, index: str, seen: list[str]) -> None:
+    text = f"""
+        class Agent:
+            def __init__(self, llm):
+                self.llm, self.history = llm, []
+            def ask(self, question):
+                self.history.append({{'role': 'user', 'content': question}})
+                return self.llm.chat(self.history)
+            def edit(self, index):
+                turn = self.history[{index}]
+                turn.content = short(turn.content)
+        """
+    assert program(text).seen == seen
