@@ -19,16 +19,14 @@ from typing import Any
 from jinja2 import BaseLoader, Environment, StrictUndefined, TemplateError, TemplateNotFound
 from jinja2.ext import Extension
 from jinja2.lexer import Token, TokenStream
-from jinja2.runtime import Context
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from promptlint.errors import InputError
 from promptlint.frontends.base import Delimiters
 from promptlint_runtime.prompts import Piece
+from promptlint_runtime.sandbox import MAX_CHARACTERS, MAX_MEMORY, Bounded, memory_limit
 
-MAX_CHARACTERS = 8_000_000
-MAX_TURNS = 1_000_000
-_FAULTS = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError, MemoryError)
+_FAULTS = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
+_BOUND = "render what the template should make with shorter values, and replay the result as JSON lines"
 _MARK = re.compile("\ue000([de])(\\d+):(\\d+)\ue001")
 
 
@@ -72,42 +70,6 @@ class _Loader(BaseLoader):
         return text, template, lambda: True
 
 
-class _Bounded(ImmutableSandboxedEnvironment):
-    """The sandbox with limits on what one rendering may count and multiply."""
-
-    intercepted_binops = frozenset({"*", "**"})
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self.turns = 0  # numbers handed out by `range` in this rendering
-        self.globals = {"range": self._range, "dict": dict, "namespace": self.globals["namespace"]}
-
-    def _range(self, *arguments: int) -> range:
-        made = range(*arguments)
-        self.turns += len(made)
-        if self.turns > MAX_TURNS:
-            raise ValueError(f"loops of over {MAX_TURNS:,} turns")
-        return made
-
-    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
-        """Refuse products that would fill the memory."""
-        if operator == "**":
-            large = abs(right) * abs(left).bit_length() > 4096 if isinstance(left, int) else False
-        else:
-            sized = [x for x in (left, right) if isinstance(x, (str, list, tuple))]
-            times = [x for x in (left, right) if isinstance(x, int)]
-            large = bool(sized and times) and len(sized[0]) * times[0] > MAX_CHARACTERS
-        if large:
-            raise ValueError("a product over the limit")
-        return super().call_binop(context, operator, left, right)
-
-    def call(self, context: Context, function: Any, /, *args: Any, **named: Any) -> Any:
-        """Call a function; sample data in its place is its answer, as ``now`` for ``{{ now() }}``."""
-        if isinstance(function, str | int | float | list | dict):
-            return function
-        return super().call(context, function, *args, **named)
-
-
 class Renderer:
     """Renders one project's templates; ``load`` gives the text of a template by name, or None."""
 
@@ -129,8 +91,8 @@ class Renderer:
             "comment_end_string": marks.comment[1],
         }
         self._files: list[str] = []
-        self._plain = _Bounded(**options)
-        self._marked = _Bounded(extensions=[_Marks], **options)
+        self._plain = Bounded(**options)
+        self._marked = Bounded(extensions=[_Marks], **options)
         self._marked.promptlint_files = self._files  # type: ignore[attr-defined]
 
     def render(self, name: str, values: Mapping[str, Any]) -> tuple[Piece, ...]:
@@ -152,15 +114,16 @@ class Renderer:
             return (Piece(text, name, 1),)
         return pieces
 
-    def _run(self, environment: _Bounded, name: str, values: Mapping[str, Any]) -> str:
+    def _run(self, environment: Bounded, name: str, values: Mapping[str, Any]) -> str:
         size, parts = 0, []
         environment.turns = 0
         try:
-            for part in environment.get_template(name).generate(dict(values)):
-                size += len(part)
-                if size > MAX_CHARACTERS:
-                    raise InputError(f"{name}: renders to over {MAX_CHARACTERS:,} characters", "")
-                parts.append(part)
+            with memory_limit():
+                for part in environment.get_template(name).generate(dict(values)):
+                    size += len(part)
+                    if size > MAX_CHARACTERS:
+                        raise InputError(f"{name}: renders to over {MAX_CHARACTERS:,} characters", _BOUND)
+                    parts.append(part)
         except TemplateError as error:
             where = _where(error, name)
             step = (
@@ -169,6 +132,11 @@ class Renderer:
                 else "correct the template"
             )
             raise InputError(f"{where}: {error.message or type(error).__name__}", step) from None
+        except MemoryError as error:
+            parts.clear()
+            raise InputError(
+                f"{_where(error, name)}: needs over {MAX_MEMORY >> 20} MiB while rendering", _BOUND
+            ) from None
         except _FAULTS as error:
             where = _where(error, name)
             raise InputError(

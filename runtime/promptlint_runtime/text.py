@@ -74,13 +74,19 @@ def _rates(run: Run) -> Iterator[str]:
             f"  hit rate by {name.replace('_', ', ')}: {float(rate['value']):.1%}"
             f" ({rate['part']:,} of {rate['whole']:,} {rate['of']})"
         )
-    compared = [row for row in run.rows if row.predicted_hit_tokens is not None and not row.refused]
+    both = [r for r in run.rows if r.predicted_hit_tokens is not None and r.measured_hit_tokens is not None]
+    compared = [row for row in both if not row.refused]
     if run.mismatches:
         yield f"  predicted ≠ measured in {len(run.mismatches)} of {counted(len(compared), 'request')}"
     elif compared:
         yield f"  predicted = measured in {'all ' if len(compared) > 1 else ''}{counted(len(compared), 'request')}"
     else:
-        yield "  nothing was predicted"
+        said = any(row.predicted_hit_tokens is not None for row in run.rows)
+        yield (
+            "  the engine does not say what was cached: nothing to compare"
+            if said
+            else "  nothing was predicted"
+        )
     refused, preempted = sum(r.refused for r in run.rows), sum(r.preempted for r in run.rows)
     yield f"  evicted {counted(run.evicted_tokens, 'token')} · preempted {preempted} · refused {refused}"
     if run.seconds:

@@ -294,3 +294,19 @@ def test_a_server_that_fails_later_leaves_what_was_measured(fault: str, what: st
         run = replay(url, timeout=0.2 if fault == "hang" else 20.0, timed=1)
     assert len(run.rows) == 5
     assert re.search(what, run.stopped)
+
+
+def test_usage_of_messages_is_read_where_it_is_complete() -> None:
+    from promptlint_runtime.endpoint.surfaces import Usage, surface
+
+    usage = surface("messages").usage
+    anthropic = {"input_tokens": 5, "cache_read_input_tokens": 90, "cache_creation_input_tokens": 7}
+    start = usage({"type": "message_start", "message": {"usage": anthropic}})
+    assert start == Usage(102, 90, 0)
+    assert usage({"type": "message_delta", "usage": {"output_tokens": 3}}) is None
+    vllm_start = usage({"type": "message_start", "message": {"usage": {"input_tokens": 102}}})
+    assert vllm_start == Usage(102, None, 0)
+    end = usage({"type": "message_delta", "usage": {**anthropic, "output_tokens": 3}})
+    assert end is not None
+    assert end.over(vllm_start) == Usage(102, 90, 3)
+    assert Usage(102, None, 3).over(start) == start

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+
 import pytest
 
 from promptlint.errors import InputError
@@ -62,6 +67,18 @@ def test_whitespace_control_holds() -> None:
         ("{% for i in range(9999) %}{% for k in range(9999) %}{% endfor %}{% endfor %}", "loops of over"),
         ("{{ 'x' * 10**10 }}", "over the limit"),
         ("{{ 10 ** 999999 }}", "over the limit"),
+        (
+            "{% set n = namespace(x=3) %}{% for i in range(40) %}{% set n.x = n.x * n.x %}{% endfor %}",
+            "limit",
+        ),
+        (
+            "{% for a in s %}{% for b in s %}{% for c in s %}{% endfor %}{% endfor %}{% endfor %}",
+            "loops of over",
+        ),
+        (
+            "{% macro f(n) %}{% if n %}{{ f(n - 1) ~ f(n - 1) }}{% endif %}{% endmacro %}{{ f(50) }}",
+            "of over",
+        ),
         ("{% for i in range(9) %}{{ 'x' * 10**6 }}{% endfor %}", "characters"),
         ("{% include 'nowhere' %}", "nowhere"),
         ("{{ 1 / 0 }}", "ZeroDivisionError"),
@@ -70,7 +87,61 @@ def test_whitespace_control_holds() -> None:
 )
 def test_what_cannot_be_rendered_is_one_clear_error(template: str, what: str) -> None:
     with pytest.raises(InputError, match=what):
-        render(template, items=[])
+        render(template, items=[], s="x" * 999)
+
+
+def grown(change: str, start: str = "'x' * 9999") -> str:
+    turns = f"{{% for i in range(40) %}}{{% set n.x = {change} %}}{{% endfor %}}"
+    return f"{{% set n = namespace(x={start}) %}}{turns}{{{{ n.x }}}}"
+
+
+HOSTILE = {
+    "joined": grown("n.x ~ n.x"),
+    "added": grown("n.x + n.x"),
+    "multiplied": grown("n.x * 2"),
+    "replaced": grown("n.x | replace('x', 'xxxx')"),
+    "indented": grown("n.x | indent(10 ** 9, true)"),
+    "centred": "{{ 'x' | center(10 ** 10) }}",
+    "formatted": "{{ '%10000000000d' | format(1) }}",
+    "formatted by a method": "{{ '{:>10000000000}'.format(1) }}",
+    "joined by a filter": grown("[n.x, n.x, n.x] | join(n.x)"),
+    "a list in itself": grown("[n.x, n.x]", "[1]"),
+    "batched": "{{ [1] | batch(10 ** 10, 'x') | list }}",
+    "padded": "{{ 'x'.ljust(10 ** 10) }}",
+}
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the memory of a process has no limit here")
+def test_templates_that_want_all_memory_are_stopped() -> None:
+    program = """
+import gc, json, resource, sys
+from promptlint.errors import InputError
+from promptlint_runtime.render import Renderer
+for name, text in json.load(sys.stdin).items():
+    try:
+        Renderer({"a.j2": text}.get).render("a.j2", {})
+        print(name, "was rendered")
+    except InputError as error:
+        assert str(error).startswith("a.j2"), (name, str(error)[:100])
+        assert len(str(error)) < 200 and error.next_step, name
+    gc.collect()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, resource.getrlimit(resource.RLIMIT_AS)[0])
+"""
+    before = subprocess.run(["sh", "-c", "ulimit -v"], check=True, capture_output=True, text=True).stdout
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        input=json.dumps(HOSTILE),
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    *rendered, last = done.stdout.splitlines()
+    assert rendered == []
+    megabytes, limit = last.split()
+    assert int(megabytes) < 500
+    assert (limit == "-1") == ("unlimited" in before)  # as it was
 
 
 def test_an_error_names_the_line_of_the_template() -> None:

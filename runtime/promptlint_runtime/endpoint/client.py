@@ -224,7 +224,8 @@ class Endpoint:
             ended = ended or ends(event.data)
             if first is None and self._surface.first(event.data):
                 first = event.seconds
-            usage = self._surface.usage(event.data) or usage
+            counts = self._surface.usage(event.data)
+            usage = counts.over(usage) if counts else usage
             for choice in event.data.get("choices") or ():
                 output += choice.get("token_ids") or ()
         if first is None:

@@ -40,6 +40,10 @@ class Usage:
     cached: int | None
     output: int
 
+    def over(self, before: Usage | None) -> Usage:
+        """Return these counts, unless only earlier ones say what was cached."""
+        return before if self.cached is None and before and before.cached is not None else self
+
 
 @dataclass(frozen=True, slots=True)
 class Surface:
@@ -138,9 +142,12 @@ def _responses_usage(event: Mapping[str, Any]) -> Usage | None:
 
 
 def _messages_usage(event: Mapping[str, Any]) -> Usage | None:
-    if event.get("type") != "message_start":
+    # Anthropic counts the prompt in the first event; vLLM counts what was cached only in the last but one.
+    usage = event.get("usage") if event.get("type") == "message_delta" else None
+    if event.get("type") == "message_start":
+        usage = event["message"].get("usage")
+    if not isinstance(usage, Mapping) or "input_tokens" not in usage:
         return None
-    usage = event["message"].get("usage") or {}
     read, written = usage.get("cache_read_input_tokens"), usage.get("cache_creation_input_tokens")
     # `input_tokens` counts only what was neither read nor written.
     total = int(usage.get("input_tokens") or 0) + int(read or 0) + int(written or 0)
