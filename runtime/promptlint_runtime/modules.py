@@ -12,7 +12,8 @@ What the answer loses is measured: the logits of the first token against those o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from time import perf_counter
@@ -37,16 +38,18 @@ SHORTEST = 8  # tokens of a module
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A run of tokens, fixed (a module) or free."""
+    """A run of tokens, fixed (a module, with its name if it was declared) or free."""
 
     tokens: tuple[int, ...]
     fixed: bool
+    name: str = ""
 
 
 def parts_of(prompt: Prompt, encode: PartEncoder) -> tuple[Part, ...]:
     """Cut a prompt into modules and free text, each encoded by itself.
 
-    The last token is always free: its logits are needed.
+    Modules are what is declared as such; where nothing is, the text that is the template's own, from
+    `SHORTEST` tokens on. The last token is always free: its logits are needed.
 
     Raises:
         UsageError: the prompt has no text.
@@ -54,12 +57,16 @@ def parts_of(prompt: Prompt, encode: PartEncoder) -> tuple[Part, ...]:
     if prompt.ids is not None:
         raise UsageError(f"{prompt.name}: token ids do not say which text is fixed", "replay a template")
     parts: list[Part] = []
-    for fixed, pieces in groupby(prompt.pieces, key=lambda piece: piece.fixed):
+    declared = any(piece.module for piece in prompt.pieces)
+    shortest = 1 if declared else SHORTEST
+    for key, pieces in groupby(prompt.pieces, key=lambda p: p.module if declared else p.fixed or None):
         tokens = encode.part("".join(piece.text for piece in pieces), first=not parts)
-        parts.append(Part(tokens, fixed and len(tokens) >= SHORTEST))
+        name = key[0] if isinstance(key, tuple) else ""
+        parts.append(Part(tokens, key is not None and len(tokens) >= shortest, name))
     last = parts[-1]
     if last.fixed:
-        parts[-1:] = [Part(last.tokens[:-1], len(last.tokens) > SHORTEST), Part(last.tokens[-1:], False)]
+        head = Part(last.tokens[:-1], len(last.tokens) > shortest, last.name)
+        parts[-1:] = [head, Part(last.tokens[-1:], False)]
     return tuple(part for part in parts if part.tokens)
 
 
@@ -154,9 +161,13 @@ def _row(number: int, prompt: Prompt, parts: Sequence[Part], reused: int, took: 
         line=None,
         first_differing_block=None,
         shared_tokens=0,
-        reason=f"{counted(sum(part.fixed for part in parts), 'module')}, {counted(len(list(_free(parts))), 'free text')}",
+        reason=_contents(parts),
     )
 
 
-def _free(parts: Sequence[Part]) -> Iterator[Part]:
-    return (part for part in parts if not part.fixed)
+def _contents(parts: Sequence[Part]) -> str:
+    modules = [part for part in parts if part.fixed]
+    times = Counter(part.name for part in modules if part.name)
+    names = ", ".join(name if times[name] == 1 else f"{times[name]} × {name}" for name in times)
+    of = f" ({names})" if names else ""
+    return f"{counted(len(modules), 'module')}{of}, {counted(len(parts) - len(modules), 'free text')}"

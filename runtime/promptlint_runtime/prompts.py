@@ -16,13 +16,15 @@ from promptlint.source import SourceFile
 class Piece:
     """Text, and the 1-based line of the file that it was made from.
 
-    ``fixed`` text is the file's own, as opposed to a value put into it.
+    ``fixed`` text is the file's own, as opposed to a value put into it. ``module`` is the declared module
+    that it is part of: a name, and which of the prompt's modules it is, as two of one name may be neighbours.
     """
 
     text: str
     path: str
     line: int
     fixed: bool = False
+    module: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,8 @@ class Encoded:
 def read_prompts(source: SourceFile) -> Iterator[Prompt]:
     """Read JSON lines with ``prompt`` (text or ids), ``tokens`` or ``messages``, and perhaps ``salt``.
 
+    A prompt may come in parts too, texts and modules: ``["Hi", {"module": "rules", "text": "Be brief."}]``.
+
     Raises:
         InputError: a line that is none of these.
     """
@@ -95,13 +99,30 @@ def _prompt(path: str, number: int, line: str) -> Prompt:
         return replace(blank, ids=tuple(content))
     if isinstance(content, str) and content:
         return replace(blank, pieces=(Piece(content, path, number),))
+    if isinstance(content, list) and content and all(map(_is_part, content)):
+        pieces = (_part_piece(part, at, path, number) for at, part in enumerate(content))
+        return replace(blank, pieces=tuple(piece for piece in pieces if piece.text))
     messages = value.get("messages")
     if isinstance(messages, list) and messages and all(isinstance(m, dict) for m in messages):
         plain = [(str(m.get("role", "user")), content_text(m.get("content"))) for m in messages]
         return replace(blank, pieces=message_pieces(plain, path, number), body=value)
     raise InputError(
-        f"{where}: no prompt in it", "give `prompt` (text), `tokens` (ids) or `messages` in each line"
+        f"{where}: no prompt in it",
+        "give `prompt` (text, or parts of it), `tokens` (ids) or `messages` in each line",
     )
+
+
+def _is_part(part: Any) -> bool:
+    if isinstance(part, dict):
+        return isinstance(part.get("text"), str) and isinstance(part.get("module", ""), str)
+    return isinstance(part, str)
+
+
+def _part_piece(part: Any, at: int, path: str, line: int) -> Piece:
+    if isinstance(part, str):
+        return Piece(part, path, line)
+    module = part.get("module", "")
+    return Piece(part["text"], path, line, fixed=bool(module), module=(module, at) if module else None)
 
 
 def message_pieces(messages: Iterable[tuple[str, str]], path: str, line: int) -> tuple[Piece, ...]:

@@ -18,7 +18,7 @@ from typing import Any
 
 from jinja2 import BaseLoader, Environment, StrictUndefined, TemplateError, TemplateNotFound
 from jinja2.ext import Extension
-from jinja2.lexer import Token, TokenStream
+from jinja2.lexer import Lexer, Token, TokenStream
 
 from promptlint.errors import InputError
 from promptlint.frontends.base import Delimiters
@@ -27,7 +27,12 @@ from promptlint_runtime.sandbox import MAX_CHARACTERS, MAX_MEMORY, Bounded, memo
 
 _FAULTS = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
 _BOUND = "render what the template should make with shorter values, and replay the result as JSON lines"
-_MARK = re.compile("\ue000([de])(\\d+):(\\d+)\ue001")
+_MARK = re.compile("\ue000(?:([de])(\\d+):(\\d+)|m([^\ue001]*))\ue001")
+_DECLARED = re.compile(r"\s*promptlint:\s*(?:module\s+([\w.-]+)|end\s+module)\s*")
+
+
+_NESTED = {True: "a module begins within another", False: "a module ends that has not begun"}
+_MODULES = "put {# promptlint: module NAME #} before its text and {# promptlint: end module #} behind it"
 
 
 class _Marks(Extension):
@@ -40,6 +45,9 @@ class _Marks(Extension):
             files.append(name)
         number = files.index(name)
         for token in stream:
+            if token.type == "data" and token.value.startswith("\ue000m"):
+                yield token
+                continue
             if token.type in ("data", "variable_begin"):
                 yield _mark(token.type, number, token.lineno)
             if token.type == "data":
@@ -57,6 +65,29 @@ def _split_lines(token: Token, number: int) -> Iterator[Token]:
         if at:
             yield _mark("data", number, token.lineno + at)
         yield Token(token.lineno, "data", line)
+
+
+class _DeclaringLexer(Lexer):
+    """Puts a mark in the place of a comment that begins or ends a module, after its white space is settled."""
+
+    def tokeniter(
+        self, source: str, name: str | None, filename: str | None = None, state: str | None = None
+    ) -> Iterator[tuple[int, str, str]]:
+        declared = None
+        for line, kind, value in super().tokeniter(source, name, filename, state):
+            yield line, kind, value
+            if kind == "comment":
+                declared = _DECLARED.fullmatch(value)
+            elif kind == "comment_end" and declared:
+                yield line, "data", f"\ue000m{declared[1] or ''}\ue001"
+
+
+class _Marked(Bounded):
+    """The sandbox in which texts are marked."""
+
+    @property
+    def lexer(self) -> Lexer:
+        return _DeclaringLexer(self)
 
 
 class _Loader(BaseLoader):
@@ -92,7 +123,7 @@ class Renderer:
         }
         self._files: list[str] = []
         self._plain = Bounded(**options)
-        self._marked = Bounded(extensions=[_Marks], **options)
+        self._marked = _Marked(extensions=[_Marks], **options)
         self._marked.promptlint_files = self._files  # type: ignore[attr-defined]
 
     def render(self, name: str, values: Mapping[str, Any]) -> tuple[Piece, ...]:
@@ -107,9 +138,10 @@ class Renderer:
         """
         text = self._run(self._plain, name, values)
         try:
-            pieces = self._cut(self._run(self._marked, name, values))
+            marked = self._run(self._marked, name, values)
         except InputError:
-            pieces = ()
+            marked = ""
+        pieces = self._cut(marked, name)
         if "".join(piece.text for piece in pieces) != text:
             return (Piece(text, name, 1),)
         return pieces
@@ -145,15 +177,23 @@ class Renderer:
             ) from None
         return "".join(parts)
 
-    def _cut(self, marked: str) -> tuple[Piece, ...]:
+    def _cut(self, marked: str, name: str) -> tuple[Piece, ...]:
         found = list(_MARK.finditer(marked))
         if not found:
             return (Piece(marked, "", 1),) if marked else ()
         pieces = [Piece(marked[: found[0].start()], "", 1)] if found[0].start() else []
-        for mark, following in zip(found, [*found[1:], None], strict=True):
+        module: tuple[str, int] | None = None
+        for number, (mark, following) in enumerate(zip(found, [*found[1:], None], strict=True)):
+            if mark[1] is None:
+                if bool(mark[4]) == (module is not None):
+                    raise InputError(f"{name}: {_NESTED[bool(mark[4])]}", _MODULES)
+                module = (mark[4], number) if mark[4] else None
             text = marked[mark.end() : following.start() if following else len(marked)]
-            if text:
-                pieces.append(Piece(text, self._files[int(mark[2])], int(mark[3]), fixed=mark[1] == "d"))
+            if text and mark[1] is not None:
+                fixed = mark[1] == "d"
+                pieces.append(Piece(text, self._files[int(mark[2])], int(mark[3]), fixed, module))
+        if module is not None:
+            raise InputError(f"{name}: module {module[0]} does not end", _MODULES)
         return tuple(pieces)
 
 

@@ -175,3 +175,24 @@ def test_a_server_that_stops_leaves_a_report_and_an_error(monkeypatch: pytest.Mo
     with pytest.raises(InputError, match="broke off"):
         replay("support.j2", "--context", "context.jsonl", "--endpoint", "localhost:1", "-o", "out.txt")
     assert "PARTIAL: server: broke off" in Path("out.txt").read_text(encoding="utf-8")
+
+
+def test_declared_modules_in_templates_and_in_prompts_given_by_parts(folder: Path) -> None:
+    examples = Path(__file__).parent.parent.parent / "examples" / "replay"
+    template, context = examples / "answer.j2", examples / "answer.jsonl"
+    result = replay(str(template), "--context", str(context), "--modules", "--format", "json")
+    assert result.return_value == 0
+    block, _, modules = json.loads(result.stdout)["runs"]
+    reasons = [row["reason"] for row in modules["requests"]]
+    assert "(rules, 2 × page)" in reasons[0]
+    assert "(rules, 3 × page)" in reasons[2]
+    # The rules come again in each request, and so do pages, in another order: a prefix has the rules alone.
+    assert modules["requests"][3]["measured_hit_tokens"] > 2 * block["requests"][3]["measured_hit_tokens"]
+
+    rules = {"module": "rules", "text": "Be brief. " * 20}
+    lines = [{"prompt": [f"Day {n}. ", rules, {"text": "Why?"}]} for n in (1, 2)]
+    (folder / "parts.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    result = replay("parts.jsonl", "--modules", "--format", "json")
+    *_, modules = json.loads(result.stdout)["runs"]
+    assert "1 module (rules), 2 free texts" in modules["requests"][1]["reason"]
+    assert modules["requests"][1]["measured_hit_tokens"] > 40

@@ -84,6 +84,24 @@ def test_prompts_are_cut_at_the_borders_of_fixed_text() -> None:
         parts_of(Prompt("t", (), ids=(1, 2)), Letters())  # type: ignore[arg-type]
 
 
+def test_declared_modules_are_the_only_ones_and_neighbours_stay_apart() -> None:
+    pieces = (
+        Piece("A long text that is fixed.", "t", 1, fixed=True),
+        Piece("Page ", "t", 2, fixed=True, module=("page", 1)),
+        Piece("one", "t", 2, module=("page", 1)),
+        Piece("Page ", "t", 2, fixed=True, module=("page", 2)),
+        Piece("two", "t", 2, module=("page", 2)),
+        Piece("Why?", "t", 3),
+    )
+    parts = parts_of(Prompt("t", pieces), Letters())  # type: ignore[arg-type]
+    assert [(len(part.tokens), part.fixed, part.name) for part in parts] == [
+        (27, False, ""),
+        (8, True, "page"),
+        (8, True, "page"),
+        (4, False, ""),
+    ]
+
+
 def test_three_kinds_of_reuse_in_one_table() -> None:
     from promptlint_runtime.text import render
 

@@ -165,3 +165,38 @@ def test_a_function_without_sample_says_how_to_give_one() -> None:
     with pytest.raises(InputError) as caught:
         render("{{ now() }}")
     assert "answers `name()`" in caught.value.next_step
+
+
+DECLARED = "{# promptlint: module a #}\nx{{ v }}\n{# promptlint: end module #}\ny{{ v }}"
+
+
+@pytest.mark.parametrize("trim", [False, True])
+def test_comments_declare_modules_and_change_no_text(trim: bool) -> None:
+    pieces = Renderer({"a.j2": DECLARED}.get, trim=trim).render("a.j2", {"v": 1})
+    assert "".join(p.text for p in pieces) == ("x1\ny1" if trim else "\nx1\n\ny1")
+    inside = [p for p in pieces if p.module]
+    assert "".join(p.text for p in inside) == ("x1\n" if trim else "\nx1\n")
+    assert {p.module and p.module[0] for p in inside} == {"a"}
+
+
+def test_modules_of_a_loop_are_each_their_own() -> None:
+    text = "{% for x in xs %}{#- promptlint: module m -#} {{ x }} {#- promptlint: end module -#}{% endfor %}"
+    pieces = render(text, xs=["p", "q"])
+    assert [p.text for p in pieces] == ["p", "q"]
+    assert pieces[0].module != pieces[1].module
+
+
+@pytest.mark.parametrize(
+    ("template", "what"),
+    [
+        ("{# promptlint: module a #}x", "module a does not end"),
+        ("{# promptlint: end module #}x", "has not begun"),
+        (
+            "{# promptlint: module a #}{# promptlint: module b #}x{# promptlint: end module #}",
+            "within another",
+        ),
+    ],
+)
+def test_modules_that_do_not_fit_are_an_error(template: str, what: str) -> None:
+    with pytest.raises(InputError, match=what):
+        render(template)
