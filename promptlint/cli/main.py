@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import errno
+import gc
 import io
 import os
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
@@ -29,6 +32,7 @@ COMMANDS = {
     "completion": "Print the completion script of a shell.",
 }
 """Command names in the order of the help, with their one-line help."""
+_SHORT = ("check", "layout", "fix", "diff")
 
 
 class _Commands(click.Group):
@@ -74,6 +78,31 @@ def group() -> None:
 
 def main(args: list[str] | None = None) -> None:
     """Run a command and leave with its exit code."""
+    if args is None and sys.argv[1:2] and sys.argv[1] in _SHORT:
+        # The process ends with the command: to collect garbage, and to take every syntax tree apart at
+        # the end, would be a quarter of the time of a large tree.
+        gc.disable()
+        try:
+            _run(None)
+        except SystemExit as ended:
+            _leave(ended)
+    _run(args)
+
+
+def _leave(ended: SystemExit) -> NoReturn:
+    """End the process at once, with all written and all exit functions run."""
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:  # a full disk or a reader that has gone; the interpreter knows how to say it
+        raise ended from None
+    except ValueError:  # closed
+        pass
+    os._exit(ended.code if isinstance(ended.code, int) else 0)
+
+
+def _run(args: list[str] | None) -> NoReturn:
     _open_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a name or text that the terminal cannot show ends no run

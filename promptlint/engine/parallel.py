@@ -115,8 +115,8 @@ def _serve(connection: Connection, work: Work, part: Sequence[Target], common: t
             connection.send(item)
     except PromptlintError as error:
         connection.send(error)
-    finally:
-        connection.close()
+    connection.close()
+    os._exit(0)  # all is sent: to take every syntax tree apart first would take as long as some of the work
 
 
 def _lost(process: BaseProcess, waiting: dict[str, Target]) -> Iterator[tuple[Target, Result]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass, field
+from functools import partial
 
 from promptlint.frontends.python import access, engines, functions, library, methods, objects, text
 from promptlint.frontends.python.machine import Frame, Machine, passed
@@ -146,9 +147,20 @@ def instantiate(m: Machine, cls: ClassV, given: Arguments, node: ast.Call, frame
         if frame.func is not None and "prompt" in frame.func.name:
             m.recorder.message(m, obj, node, frame)  # elsewhere it may be a turn that is appended once
     if isinstance(init, FuncV):
-        args, keywords, rest = [obj, *given.args], given.keywords, given.rest
+
+        def construct(made: Obj) -> None:
+            functions.invoke(m, init, [made, *given.args], given.keywords, node, frame, given.rest)
+
+        def apart(made: Obj) -> None:
+            with m.afresh([cls.node], functions.MAX_CALL_STEPS), m.recorder.into([]):
+                construct(made)
+
         # Most objects never become part of a prompt: their constructors wait for a question.
-        obj.pending = lambda: functions.invoke(m, init, args, keywords, node, frame, rest)
+        obj.pending = partial(construct, obj)
+        if obj.kept is Scope.PROCESS:
+            # Whoever asks first must not pay for it, nor have its prompts counted as theirs.
+            obj.pending = partial(apart, obj)
+            frame.module.made.append((obj, construct))
         return obj
     if objects.is_data(cls) or given.keywords or objects.fields(cls):
         names = objects.fields(cls)

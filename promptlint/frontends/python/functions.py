@@ -40,17 +40,17 @@ def enter(
 ) -> Value:
     """Run a function as an entry: nothing is known of its arguments but their names and types."""
     frame = Frame(func.module, {}, func, func.cls, receiver, func.closure, depth=0)
-    saved = m.guards, m.loops, m.stack, m.own, m.steps, m.limit, m.exhausted, m.recorder.silent
-    m.guards, m.loops, m.stack, m.own, m.steps, m.limit, m.exhausted = [], [], [func.node], 0, 0, steps, False
-    m.recorder.silent = m.recorder.silent or not record
+    silent = m.recorder.silent
+    m.recorder.silent = silent or not record
     try:
-        _symbolic_arguments(m, func, receiver, frame)
-        return _run(m, func, frame)
+        with m.afresh([func.node], steps):
+            _symbolic_arguments(m, func, receiver, frame)
+            return _run(m, func, frame)
     except RecursionError:
         # Deeper nesting than the interpreter's stack: what was recorded until here stands.
         return NONE
     finally:
-        m.guards, m.loops, m.stack, m.own, m.steps, m.limit, m.exhausted, m.recorder.silent = saved
+        m.recorder.silent = silent
 
 
 def _symbolic_arguments(m: Machine, func: FuncV, receiver: Value | None, frame: Frame) -> None:
@@ -211,23 +211,18 @@ def invoke(
     telling = isinstance(func.node, ast.Lambda) or tells_of_prompts(func.node)
     if m.unused is node and not telling and not shape_changes(func):
         return NONE
-    tired = m.exhausted or (m.steps > MAX_STEPS // 2 and not telling)
-    if func.node in m.stack or len(m.stack) >= MAX_DEPTH or tired or not worth(func):
-        if func.node in m.stack and cause is not None and cause.kind is Kind.UNORDERED:
-            cause = None  # a set that goes down a recursion holds what was visited
+    recursive = func.node in m.stack
+    if recursive or len(m.stack) >= MAX_DEPTH or m.exhausted or not worth(func):
+        if recursive:
+            m.reach = min(m.reach, m.stack.index(func.node))
+            if cause is not None and cause.kind is Kind.UNORDERED:
+                cause = None  # a set that goes down a recursion holds what was visited
         return Unknown(place, name=func.name, path=f"{func.name}()", cause=cause)
-    bare = all(map(_is_bare, [*args, *keywords.values()]))
-    quiet = bare and cause is None and not shape_changes(func)
-    if quiet and func.node in m.dull:
-        m.project.reads |= m.dull[func.node]
-        return Unknown(place, name=func.name, path=f"{func.name}()")
-    key = _key(func, args, keywords, rest)
-    kept = None if key is None else m.memo.get(key) or m.local.get(key)
     # Each further level gets half: what a prompt takes from far away is small.
     steps = MAX_MAKE_STEPS if func.name == "__init__" or not telling else MAX_CALL_STEPS
     budget = min(m.limit - m.steps, steps >> max(0, len(m.stack) - 1))
-    if kept is not None and (kept.budget is None or kept.budget >= budget):
-        m.project.reads |= kept.reads
+    key = _key(m, func, args, keywords, rest)
+    if key is not None and (kept := m.recall(key, budget)) is not None:
         return fresh(_returned(kept.value, func, place))
     inner = Frame(
         func.module,
@@ -243,7 +238,8 @@ def invoke(
     loops, m.loops = m.loops, list(m.loops)
     limit, m.limit = m.limit, m.steps + budget
     reads = {func.module.owner(func.node)}
-    recorded = m.recorder.count
+    recorded, reach, begun = m.recorder.count, m.reach, m.steps
+    m.reach = MAX_DEPTH
     try:
         with m.project.reading(reads):
             value = _run(m, func, inner)
@@ -253,29 +249,21 @@ def invoke(
         m.loops = loops
         spent = m.steps > m.limit
         m.limit = limit
+        whole = m.reach >= len(m.stack)  # nothing in it was cut for being under way further out
+        m.reach = min(m.reach, reach)
     if spent and isinstance(value, Const) and value.value is None:
         value = Unknown(place, name=func.name, path=f"{func.name}()")  # cut before it returned anything
     if objects.is_cached(func):
         value = access.frozen(
             value, Scope.PROCESS, func.module.place(func.node), f"kept by the cache of {func.name}"
         )
-    silent = recorded == m.recorder.count
-    if quiet and silent and not spent and isinstance(value, Unknown | Const) and value.cause is None:
-        # Nothing of it reaches a prompt; it will be so for other unknown arguments.
-        m.dull[func.node] = frozenset(reads)
-    if key is not None:
+    if key is not None and whole:
         # Kept as the function returns it: the way from here is this caller's own.
-        table = m.memo if silent else m.local
-        cut = budget if spent else None
-        table[key] = Kept(value, (*args, *keywords.values()), frozenset(reads), cut)
+        table = m.memo if recorded == m.recorder.count else m.local
+        alive = (*args, *keywords.values())
+        table[key, budget if spent else None] = Kept(value, alive, frozenset(reads), m.steps - begun)
         value = fresh(value)
     return _returned(value, func, place)
-
-
-def _is_bare(value: Value) -> bool:
-    """Tell whether a value holds no text of its own: an unknown, a constant, any instance of a class."""
-    symbolic = isinstance(value, Obj) and value.place is None and value.pending is None
-    return symbolic or isinstance(value, Unknown | Const)
 
 
 def shape_changes(func: FuncV) -> bool:
@@ -309,11 +297,15 @@ def fresh(value: Value) -> Value:
     return access.copy_dict(value, value.depth) if isinstance(value, DictV) else value
 
 
-def _key(func: FuncV, args: Sequence[Value], keywords: dict[str, Value], rest: Value | None) -> object | None:
+def _key(
+    m: Machine, func: FuncV, args: Sequence[Value], keywords: dict[str, Value], rest: Value | None
+) -> object | None:
     """Return a key under which a call's result can be kept; None where the call can change its arguments."""
     if rest is not None or func.closure is not None or shape_changes(func):
         return None
-    return (func.node, *map(_mark, args), *((name, _mark(value)) for name, value in keywords.items()))
+    # How deep it stands decides what it may spend, and where calls are not followed any more.
+    where = len(m.stack), m.recorder.silent
+    return (func.node, where, *map(_mark, args), *((name, _mark(value)) for name, value in keywords.items()))
 
 
 def _mark(value: Value) -> object:

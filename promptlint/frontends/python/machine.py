@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _ROOT = re.compile(r"\w*")
 MAX_DEPTH = 8
 MAX_OWN_STEPS = 60_000  # of an entry or module body
-MAX_STEPS = 1_500  # of all that an entry calls
+MAX_STEPS = 1_000  # of all that an entry calls
 MAX_CHAIN = 6
 
 
@@ -67,15 +67,16 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A call's result; ``alive`` holds what the key names by identity, ``reads`` what it took from files.
-
-    ``budget`` is set where the steps ran out: a caller with more to spend runs the call again.
-    """
+    """A call's result; ``alive`` holds what the key names by identity, ``reads`` what it took from files."""
 
     value: Value
     alive: tuple[Value, ...]
     reads: frozenset[Read]
-    budget: int | None
+    steps: int
+
+
+Results = dict[tuple[object, int | None], Kept]
+"""What calls gave, by what was called with what, and by the budget where that cut them short."""
 
 
 class Machine:
@@ -93,9 +94,9 @@ class Machine:
         self.steps = 0
         self.limit = MAX_STEPS
         self.exhausted = False
-        self.memo: dict[object, Kept] = {}  # results of calls that recorded no prompt
-        self.local: dict[object, Kept] = {}  # of those that did: good for the file at hand only
-        self.dull: dict[ast.AST, frozenset[Read]] = {}  # functions that gave nothing of use
+        self.reach = MAX_DEPTH  # the outermost call under way for which a recursion was cut
+        self.memo: Results = {}  # of calls that recorded no prompt
+        self.local: Results = {}  # of those that did: good for the file at hand only
         self.grown: dict[object, tuple[Cause | None, frozenset[Read]]] = {}  # order of filled attributes
         self.instances: dict[ast.AST, tuple[Obj, frozenset[Read]]] = {}
         self.unused: ast.expr | None = None  # the call of an expression statement
@@ -127,6 +128,52 @@ class Machine:
     def forget(self) -> None:
         """Drop what must be done again for each file, so that a file's layouts depend on no other's."""
         self.local.clear()
+
+    @contextmanager
+    def afresh(self, stack: list[ast.AST], steps: int) -> Iterator[None]:
+        """Evaluate something that has to do with nothing under way: with conditions and a budget of its own."""
+        saved = (
+            self.guards,
+            self.loops,
+            self.stack,
+            self.own,
+            self.steps,
+            self.limit,
+            self.exhausted,
+            self.reach,
+        )
+        self.guards, self.loops, self.stack, self.own, self.steps, self.limit = [], [], stack, 0, 0, steps
+        self.exhausted, self.reach = False, MAX_DEPTH
+        try:
+            yield
+        finally:
+            (
+                self.guards,
+                self.loops,
+                self.stack,
+                self.own,
+                self.steps,
+                self.limit,
+                self.exhausted,
+                self.reach,
+            ) = saved
+
+    def recall(self, key: object, budget: int) -> Kept | None:
+        """Return what a call gave, if it would give the same within this budget.
+
+        It is charged as if it had been run: what fits into a budget must not depend on who came first.
+        """
+        for table in (self.memo, self.local):
+            kept = table.get((key, None))
+            if kept is not None and kept.steps > budget:
+                kept = None
+            kept = kept or table.get((key, budget))
+            if kept is not None:
+                self.project.reads |= kept.reads
+                self.steps += kept.steps
+                self.exhausted = self.exhausted or self.steps > MAX_STEPS
+                return kept
+        return None
 
     def spend(self) -> bool:
         """Count a step; tell whether the budget of this entry, or of the call at hand, is used up."""

@@ -40,15 +40,12 @@ def run_module(m: Machine, module: Module) -> None:
         return
     module.state = "running"
     frame = Frame(module, module.names, frozen=True, home=module.names)
-    saved = m.guards, m.loops, m.stack, m.own, m.steps, m.limit, m.exhausted
-    m.guards, m.loops, m.stack, m.own, m.steps, m.limit, m.exhausted = [], [], [], 0, 0, MAX_STEPS, False
     try:
-        with m.recorder.into(module.layouts), m.project.reading(module.reads):
+        with m.afresh([], MAX_STEPS), m.recorder.into(module.layouts), m.project.reading(module.reads):
             m.execute(module.tree.body, frame)
     except RecursionError:
         module.reads.add((module.path, None))
     finally:
-        m.guards, m.loops, m.stack, m.own, m.steps, m.limit, m.exhausted = saved
         module.state = "done"
 
 
