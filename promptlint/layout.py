@@ -269,6 +269,6 @@ class Layout:
     observations: tuple[Observation, ...] = ()
     repeated: bool = False  # sent again and again within one conversation (history follows)
 
-    def with_segments(self, segments: tuple[Segment, ...]) -> Layout:
-        """Return the same layout with other segments."""
-        return replace(self, segments=segments)
+    def with_segments(self, segments: tuple[Segment, ...], gaps: tuple[str, ...] = ()) -> Layout:
+        """Return the same layout with other segments; ``gaps`` say what is left out of them."""
+        return replace(self, segments=segments, gaps=self.gaps + gaps, complete=self.complete and not gaps)

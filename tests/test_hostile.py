@@ -5,12 +5,15 @@ import os
 import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from promptlint.cli.main import group
+from promptlint.config import Config
+from promptlint.engine.inspect import inspect
 from promptlint.errors import InputError, PromptlintError
 from promptlint.files import replacing, write_text
 from promptlint.source import decode, read
@@ -265,3 +268,32 @@ def test_a_chained_hash_stands_in_a_request_once(folder: Path) -> None:
 def test_a_block_is_printed_again_through_self(folder: Path) -> None:
     (folder / "a.jinja").write_text("{% block t %}Hi {{ now() }}{% endblock %} and {{ self.t() }}")
     assert run("layout", "a.jinja").stdout.count("«now()»") == 2
+
+
+_SENT = (
+    "    openai.OpenAI().chat.completions.create(\n"
+    '        model="gpt-4o", messages=[{"role": "system", "content": p}]\n'
+    "    )\n"
+)
+_MANY = {
+    "prompt.py": ('x = 1\nSYSTEM_PROMPT = f"""You are a helper. ', "{x} a ", '"""\n', 4_000),
+    "added.py": ('import openai\n\n\ndef f(x):\n    p = "You are."\n', '    p += f"{x} a"\n', _SENT, 4_000),
+    "prompt.j2": ("You are a helper. ", "{{ x }} a ", "", 20_000),
+    "prompt.md": ("You are a helpful assistant.\n", "{x} a ", "", 20_000),
+    "prompt.yaml": ("system_prompt: |\n", "  You are a {x}\n", "", 20_000),
+    "stages.yaml": ("system_prompt: |\n", "  {{ x }} and {y}\n", "", 20_000),
+    "prompt.json": ('{"messages": [{"role": "system", "content": "You are ', "{x} \\n", '"}]}', 20_000),
+}
+
+
+@pytest.mark.parametrize("name", _MANY)
+def test_a_prompt_of_very_many_holes_is_cut_in_time_and_says_so(folder: Path, name: str) -> None:
+    """Sixty thousand holes; what grew with their square took minutes."""
+    head, unit, tail, most = _MANY[name]
+    (folder / name).write_text(head + unit * (12_000 if name == "added.py" else 60_000) + tail)
+    started = time.process_time()
+    layout = inspect(name, Config(root=folder), folder, {})[0].layout
+    assert time.process_time() - started < 4  # under a second where nothing else runs
+    assert not layout.complete
+    assert any("more than" in gap for gap in layout.gaps), layout.gaps
+    assert len(layout.segments) <= most

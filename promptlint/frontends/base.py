@@ -9,6 +9,9 @@ from typing import Protocol
 from promptlint.layout import Layout
 from promptlint.source import SourceFile
 
+MAX_PIECES = 20_000
+"""Pieces of one prompt, texts and holes, that are read. More is an accident or an attack."""
+
 
 @dataclass(frozen=True, slots=True)
 class Delimiters:

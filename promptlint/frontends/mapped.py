@@ -10,7 +10,7 @@ decoded text must still be shown at its place in the file::
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
 from promptlint.source import Place, SourceFile, Span
@@ -50,5 +50,7 @@ class MappedText:
     def slice(self, start: int, end: int) -> MappedText:
         """Return a range of the text, mapped alike."""
         runs = [(0, self.offset(start))]
-        runs += [(at - start, to) for at, to in self.runs if start < at < end]
+        low = bisect_right(self.runs, (start, 1 << 62))
+        high = bisect_left(self.runs, (end, 0), low)
+        runs += [(at - start, to) for at, to in self.runs[low:high]]
         return MappedText(self.path, self.text[start:end], tuple(runs), self.place(start, end).span.end)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
+from operator import itemgetter
 
 from promptlint.frontends import fields
-from promptlint.frontends.base import Context
+from promptlint.frontends.base import MAX_PIECES, Context
 from promptlint.frontends.mapped import MappedText
 from promptlint.layout import Observation, Segment
 
@@ -54,7 +56,8 @@ def read_content(text: MappedText, context: Context, style: str = "") -> Content
         # Doubled braces around what is no expression are escaped ones, beside fields in single braces.
         return Content(fields.segments(text, "format"))
     if names:
-        segments = tuple(piece for whole in segments for piece in _second_stage(whole, text, names))
+        both = (piece for whole in segments for piece in _second_stage(whole, text, names))
+        segments = tuple(islice(both, MAX_PIECES + 1))
     return Content(segments, fragment.gaps, fragment.observations)
 
 
@@ -102,7 +105,7 @@ def mapped_of(segment: Segment, text: MappedText) -> MappedText | None:
 
 def _text_offset(text: MappedText, offset: int) -> int:
     """Return the first character of the text that stands at or behind a file offset."""
-    index = bisect_right([run[1] for run in text.runs], offset) - 1
+    index = bisect_right(text.runs, offset, key=itemgetter(1)) - 1
     if index < 0:
         return 0
     at, to = text.runs[index]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import islice
 from pathlib import PurePosixPath
 
 from promptlint.frontends.base import Context
@@ -14,8 +13,6 @@ from promptlint.frontends.documents.draft import Draft, parameters
 from promptlint.frontends.documents.requests import provider_of_model
 from promptlint.layout import Layout, LayoutKind, OriginKind, Segment
 from promptlint.source import SourceFile
-
-_MAX_SEGMENTS = 20_000
 
 
 def read(source: SourceFile, context: Context) -> list[Layout]:
@@ -35,9 +32,7 @@ def read(source: SourceFile, context: Context) -> list[Layout]:
         tools.add(draft, head.get("tools"))
     draft.broken(parts.error)
     content = draft.take(read_content(parts.body, context, "mustache"))
-    draft.add(islice(_with_partials(content, (source.path,), draft), _MAX_SEGMENTS))
-    if len(draft.segments) == _MAX_SEGMENTS:
-        draft.gaps.append(f"its partials make more than {_MAX_SEGMENTS:,} pieces")
+    draft.add(_with_partials(content, (source.path,), draft))
     return [draft.layout()]
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
-from promptlint.frontends.base import Context
+from promptlint.frontends.base import MAX_PIECES, Context
 from promptlint.frontends.documents.content import Content, read_content
 from promptlint.frontends.documents.nodes import DataError, DictNode, Node, Scalar, place_of, plain
 from promptlint.frontends.documents.roles import Speakers
@@ -23,6 +24,7 @@ from promptlint.layout import (
 )
 from promptlint.source import Place
 
+_TOO_MANY = f"it has more than {MAX_PIECES:,} pieces: the rest was not read"
 _ORDER = {section: index for index, section in enumerate(Section)}
 
 
@@ -45,8 +47,13 @@ class Draft:
     tools: int = 0
 
     def add(self, segments: Iterable[Segment]) -> None:
-        """Append segments as they are."""
-        self.segments.extend(segments)
+        """Append segments as they are, as far as there is room."""
+        room = MAX_PIECES - len(self.segments)
+        self.segments.extend(found := list(islice(segments, room + 1)))
+        if len(found) > room:
+            self.segments.pop()
+            if _TOO_MANY not in self.gaps:
+                self.gaps.append(_TOO_MANY)
 
     def take(self, content: Content) -> tuple[Segment, ...]:
         """Note what a content could not tell, and return its segments."""
@@ -56,6 +63,8 @@ class Draft:
 
     def say(self, text: MappedText, style: str = "") -> None:
         """Append a text to the current message."""
+        if _TOO_MANY in self.gaps:
+            return
         content = self.take(read_content(text, self.context, style))
         self.add(self.speakers.spoken(segment) for segment in content)
 

@@ -6,8 +6,10 @@ The first is how prompty and prompt flow write a chat, the second how Semantic K
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 
 from promptlint.frontends.documents.content import mapped_of
 from promptlint.frontends.mapped import MappedText
@@ -73,10 +75,11 @@ def split(segments: Sequence[Segment], text: MappedText) -> Iterator[Segment]:
 
 def _opens_line(text: MappedText, offset: int) -> bool:
     """Tell whether the file offset of a literal begins a line, or follows a tag that ends one."""
-    start = text.offset(0)
-    index = next((at + offset - to for at, to in reversed(text.runs) if to <= offset), 0)
-    before = text.text[:index].rstrip(" \t")
-    return offset <= start or not before or before.endswith(("\n", "%}"))
+    run = bisect_right(text.runs, offset, key=itemgetter(1)) - 1
+    index = min(len(text.text), text.runs[run][0] + offset - text.runs[run][1]) if run >= 0 else 0
+    while index and text.text[index - 1] in " \t":
+        index -= 1
+    return offset <= text.offset(0) or not index or text.text.endswith(("\n", "%}"), 0, index)
 
 
 def _part(

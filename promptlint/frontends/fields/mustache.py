@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from promptlint.frontends.base import MAX_PIECES
 from promptlint.frontends.mapped import MappedText
 from promptlint.layout import LITERAL, Guard, Origin, OriginKind, Section, Segment
 
@@ -47,10 +48,15 @@ class _Tag:
 
 
 def segments(text: MappedText) -> tuple[Segment, ...]:
-    """Cut a Mustache or Handlebars text into literal segments and holes, with guards and roles."""
+    """Cut a Mustache or Handlebars text into literal segments and holes, with guards and roles.
+
+    Behind `MAX_PIECES` the rest is left out.
+    """
     reader = _Reader(text)
     at = 0
     for tag in _tags(text.text):
+        if len(reader.result) > MAX_PIECES:
+            return tuple(reader.result)
         first, last = _extent(text.text, tag, at)
         reader.add(at, first)
         reader.take(tag)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
+from promptlint.frontends.base import MAX_PIECES
 from promptlint.frontends.mapped import MappedText
 from promptlint.layout import Origin, OriginKind, Segment
 
@@ -27,10 +28,15 @@ _MARKERS = frozenset({"SYS", "INST", "EOS", "BOS"})
 
 
 def segments(text: MappedText, scan: Scanner) -> tuple[Segment, ...]:
-    """Cut a text into literal segments and holes; neighbouring literals become one segment."""
+    """Cut a text into literal segments and holes; neighbouring literals become one segment.
+
+    Behind `MAX_PIECES` the rest is left out.
+    """
     result: list[Segment] = []
     at, start, literal = 0, 0, ""
     for first, last, piece in scan(text.text):
+        if len(result) > MAX_PIECES:
+            return tuple(result)
         literal += text.text[at:first]
         at = last
         if isinstance(piece, str):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from jinja2 import nodes
 
-from promptlint.frontends.base import Context
+from promptlint.frontends.base import MAX_PIECES, Context
 from promptlint.frontends.jinja import expressions, linking, loops
 from promptlint.frontends.jinja.access import call
 from promptlint.frontends.jinja.bindings import Variables, merge_branches
@@ -38,7 +38,6 @@ _LAST = re.compile(r"\[-[^:\]]+:\]")
 _HISTORY = re.compile(
     r"(?:^|[._])(?:\w*messages|\w*history|turns|conversation|dialog(?:ue)?|transcript)$", re.IGNORECASE
 )
-MAX_SEGMENTS = 20_000
 MAX_STEPS = 200_000
 
 
@@ -181,8 +180,8 @@ class Walker:
         for piece in pieces(value, node, self):
             if whole_tag and not isinstance(value, Text):
                 piece = replace(piece, place=self.source.place(*self.parsed.tag_span(node.lineno)))
-            if self.limits.segments >= MAX_SEGMENTS:
-                raise TooLargeError(f"more than {MAX_SEGMENTS:,} segments")
+            if self.limits.segments >= MAX_PIECES:
+                raise TooLargeError(f"more than {MAX_PIECES:,} pieces")
             self.limits.segments += 1
             self.out.append(replace(piece, guards=self.guards + piece.guards))
 
@@ -217,8 +216,8 @@ class Walker:
         """Print text and expressions."""
         for child in node.nodes:
             if isinstance(child, nodes.TemplateData):
-                if self.limits.segments >= MAX_SEGMENTS:
-                    raise TooLargeError(f"more than {MAX_SEGMENTS:,} segments")
+                if self.limits.segments >= MAX_PIECES:
+                    raise TooLargeError(f"more than {MAX_PIECES:,} pieces")
                 self.limits.segments += 1
                 place = self.source.place(child.lineno, child.lineno + len(child.data))
                 self.out.append(Piece(place, child.data, guards=self.guards))

@@ -65,6 +65,7 @@ class Emitter:
     active: tuple[Guard, ...] = ()
     inputs: frozenset[str] = frozenset()
     segments: list[Segment] = field(default_factory=list)
+    gaps: tuple[str, ...] = ()
     section: Section = Section.MESSAGES
     role: str = ""
     message: int = 0
@@ -72,7 +73,8 @@ class Emitter:
     def parts(self, parts: Iterable[Part], guards: tuple[Guard, ...] = ()) -> None:
         """Append text."""
         for part in parts:
-            if len(self.segments) > MAX_SEGMENTS:
+            if len(self.segments) >= MAX_SEGMENTS:
+                self.gaps = (f"it has more than {MAX_SEGMENTS:,} pieces: the rest was not read",)
                 return
             if isinstance(part, Lit):
                 if part.text:

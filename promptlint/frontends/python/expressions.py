@@ -10,7 +10,7 @@ from promptlint.frontends.mapped import MappedText
 from promptlint.frontends.python import access, calls, comprehensions, files, known, standard, text
 from promptlint.frontends.python.conditions import guard_of, name_in, truth
 from promptlint.frontends.python.machine import Frame, Machine, fixed
-from promptlint.frontends.python.pieces import Lit, Part, TextSource, worst
+from promptlint.frontends.python.pieces import MAX_PARTS, Lit, Part, TextSource, worst
 from promptlint.frontends.python.strings import Field, scan
 from promptlint.frontends.python.values import (
     NONE,
@@ -72,10 +72,13 @@ def _joined(m: Machine, node: ast.JoinedStr, frame: Frame) -> Value:
     pieces = module.pieces.get(id(node))
     if pieces is None:
         span = module.place(node).span
-        pieces = module.pieces[id(node)] = scan(module.path, module.source.text, span.start, span.end)
+        pieces = scan(module.path, module.source.text, span.start, span.end, MAX_PARTS)
+        module.pieces[id(node)] = pieces
     parts: list[Part] = []
     for piece in pieces:
         parts.extend(_piece(m, piece, frame))
+        if len(parts) > MAX_PARTS:
+            break  # one more than a text may have: it is cut, and says so
     return Str(tuple(parts))
 
 

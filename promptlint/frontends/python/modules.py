@@ -18,6 +18,7 @@ from contextlib import contextmanager
 
 from promptlint.frontends.base import Context
 from promptlint.frontends.mapped import MappedText
+from promptlint.frontends.python.crowded import thinned
 from promptlint.frontends.python.newer import lower
 from promptlint.frontends.python.nodes import walk
 from promptlint.frontends.python.pieces import Lit
@@ -175,8 +176,9 @@ class Module:
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
         line, column = self.source.position(field.start)
-        first = self.source.line_text(line)[: column - 1]
-        shift = len(first.encode()) - 1
+        shift = column - 2
+        if not self._ascii:
+            shift = len(self.source.text[field.start - column + 1 : field.start].encode()) - 1
         for node in walk(tree):
             if isinstance(node, ast.expr | ast.keyword | ast.arg):
                 if node.lineno == 1:
@@ -213,7 +215,7 @@ def parse(source: SourceFile) -> Module:
 def _tree(text: str) -> ast.Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return ast.parse(text)
+        return ast.parse(thinned(text))
 
 
 class Project:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
+from promptlint.frontends.base import MAX_PIECES
 from promptlint.frontends.mapped import MappedText
 from promptlint.layout import Breakpoint, Cause, Guard, Segment
 from promptlint.source import Place
@@ -110,12 +111,17 @@ class Seg:
 Part = Lit | Hole | Alt | Loop | Mark | Seg
 
 
-MAX_PARTS = 20_000  # of one text: a program of sixty lines can double a text sixty times
+MAX_PARTS = MAX_PIECES  # of one text: a program of sixty lines can double a text sixty times
 
 
 def _weight(part: Part) -> int:
     """Return how many pieces a piece stands for."""
     return part.weight if isinstance(part, Alt | Loop) else 1
+
+
+def weight_of(parts: Iterable[Part]) -> int:
+    """Return how many pieces the pieces stand for."""
+    return sum(map(_weight, parts))
 
 
 def bounded(parts: tuple[Part, ...]) -> tuple[Part, ...]:

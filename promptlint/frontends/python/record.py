@@ -202,7 +202,7 @@ class Recorder(HistoryWatch):
             if emitter.role == "system":
                 emitter.section = Section.SYSTEM
             emitter.value(content, place)
-            self.add(m, layout.with_segments(tuple(emitter.segments)))
+            self.add(m, layout.with_segments(tuple(emitter.segments), emitter.gaps))
             return
         if _is_tool(value):
             self.tool(m, value, place, frame)
@@ -249,7 +249,7 @@ class Recorder(HistoryWatch):
         emitter = self.emitter(m)
         emitter.messages(ListV([Item(value)]), place)
         layout = self._layout(m, f"message in {where(frame)}", place, LayoutKind.PROMPT, Confidence.HIGH)
-        self.add(m, layout.with_segments(tuple(emitter.segments)))
+        self.add(m, layout.with_segments(tuple(emitter.segments), emitter.gaps))
 
     def template(
         self, m: Machine, value: Template, node: ast.expr, frame: Frame, *, final: bool = False
@@ -272,7 +272,7 @@ class Recorder(HistoryWatch):
         if audience.is_code(emitter.segments):
             return
         layout = self._layout(m, f"template in {where(frame)}", place, LayoutKind.PROMPT, Confidence.HIGH)
-        self.add(m, layout.with_segments(tuple(emitter.segments)))
+        self.add(m, layout.with_segments(tuple(emitter.segments), emitter.gaps))
 
     def filled(self, m: Machine, result: Str, source: Str, node: ast.Call, frame: Frame) -> None:
         """A text was formatted: a prompt if it is long, or if its name says so."""
@@ -339,7 +339,7 @@ class Recorder(HistoryWatch):
         if known < MIN_TEXT or audience.is_code(emitter.segments) or audience.is_page(emitter.segments):
             return
         layout = self._layout(m, f"{name} in {where(frame)}", place, LayoutKind.PROMPT, confidence)
-        self.add(m, layout.with_segments(tuple(emitter.segments)))
+        self.add(m, layout.with_segments(tuple(emitter.segments), emitter.gaps))
 
     def message_list(self, m: Machine, name: str, value: ListV, node: ast.AST, frame: Frame) -> None:
         """Keep a list of messages."""
@@ -349,7 +349,7 @@ class Recorder(HistoryWatch):
         emitter = self.emitter(m)
         emitter.messages(value, place)
         layout = self._layout(m, f"{name} in {where(frame)}", place, LayoutKind.PROMPT, Confidence.MEDIUM)
-        self.add(m, layout.with_segments(tuple(emitter.segments)))
+        self.add(m, layout.with_segments(tuple(emitter.segments), emitter.gaps))
 
     def tool(self, m: Machine, value: DictV, place: Place, frame: Frame) -> None:
         """Keep one tool definition."""
@@ -358,7 +358,7 @@ class Recorder(HistoryWatch):
         emitter = self.emitter(m)
         emitter.tools(ListV([Item(value)]), place)
         layout = self._layout(m, f"tool in {where(frame)}", place, LayoutKind.PROMPT, Confidence.MEDIUM)
-        self.add(m, layout.with_segments(tuple(emitter.segments)))
+        self.add(m, layout.with_segments(tuple(emitter.segments), emitter.gaps))
 
     def tool_text(self, m: Machine, value: Str, node: ast.AST, frame: Frame) -> None:
         """Keep a text that becomes part of a tool's definition."""
@@ -367,7 +367,7 @@ class Recorder(HistoryWatch):
         emitter.section = Section.TOOLS
         emitter.parts(value.parts)
         layout = self._layout(m, f"tool in {where(frame)}", place, LayoutKind.PROMPT, Confidence.MEDIUM)
-        self.add(m, layout.with_segments(tuple(emitter.segments)))
+        self.add(m, layout.with_segments(tuple(emitter.segments), emitter.gaps))
 
     def emitter(self, m: Machine) -> Emitter:
         """Return an empty emitter for a prompt that is sent here."""

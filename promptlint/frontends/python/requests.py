@@ -93,7 +93,7 @@ def request(
     if not emitter.segments and not observations:
         return None
     model = next((access.plain(v) for _n, v, _a in carried.get("model", ())), None)
-    gaps = ("the evaluation budget was used up here",) if m.exhausted else ()
+    gaps = emitter.gaps + (("the evaluation budget was used up here",) if m.exhausted else ())
     from promptlint.frontends.python.record import where
 
     return Layout(

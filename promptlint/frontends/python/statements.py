@@ -79,8 +79,9 @@ def _augassign(m: Machine, node: ast.AugAssign, frame: Frame) -> bool:
     place = frame.module.place(node.value)
     value: Value
     if isinstance(node.op, ast.Add) and (isinstance(left, Str) or isinstance(right, Str)):
-        grown = left.parts if isinstance(left, Str) else text.parts_of(left, place, "")
-        value = Str(grown + text.parts_of(right, place, frame.module.text(node.value)))
+        more = text.parts_of(right, place, frame.module.text(node.value))
+        grown = left if isinstance(left, Str) else Str(text.parts_of(left, place, ""))
+        value = grown.plus(more)
     elif isinstance(left, ListV) and isinstance(node.op, (ast.Add, ast.BitOr)):
         guards = m.since(left.depth)
         m.scramble(left)

@@ -34,6 +34,14 @@ _SIMPLE = {
     "\n": "",
 }
 _OPEN, _CLOSE = "([{", ")]}"
+_SPECIAL = re.compile(r"[\\{}]")
+_IN_FIELD = re.compile(r"[#'\"(\[{)\]}:!=]")
+_IN_SPEC = re.compile(r"[{}'\"]")
+_LABELLED = re.compile(r"=\s*[!:}]")
+_QUOTE = re.compile("'''|\"\"\"|'|\"")
+_PLAIN = {quote: re.compile(rf"[^\\{quote}]*+") for quote in "'\""}
+_PLAIN_FIELDS = {quote: re.compile(rf"(?:[^\\{quote}{{]++|\{{\{{|\{{[\w.]++\}})*+") for quote in "'\""}
+"""What a string and an f-string go through without a closer look; simple fields stand in most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +81,10 @@ class _Builder:
         self.text, self.runs, self.length = [], [], 0
         return mapped
 
+    def rest(self) -> list[MappedText | Field]:
+        mapped = self.take()
+        return [] if mapped is None else [mapped]
+
 
 def _unescape(match: re.Match[str]) -> str:
     body = match.group(1)
@@ -110,10 +122,10 @@ def _literal(out: _Builder, source: str, start: int, end: int, raw: bool) -> Non
 def _expression_end(source: str, start: int, limit: int) -> int:
     """Return the offset of the ``!``, ``:``, ``=`` or ``}`` that ends a field's expression."""
     depth, at = 0, start
-    while at < limit:
-        char = source[at]
+    while found := _IN_FIELD.search(source, at, limit):
+        at, char = found.start(), found.group()
         if char in "'\"":
-            match = re.compile("'''|\"\"\"|'|\"").match(source, at)
+            match = _QUOTE.match(source, at)
             quote = match.group() if match else char
             close = at + len(quote)
             while close < limit and not source.startswith(quote, close):
@@ -129,7 +141,7 @@ def _expression_end(source: str, start: int, limit: int) -> int:
                 return at
             if char == "!" and source[at + 1 : at + 2] != "=":
                 return at
-            if char == "=" and re.match(r"=\s*[!:}]", source[at:limit]) and source[at - 1] not in "=!<>":
+            if char == "=" and _LABELLED.match(source, at, limit) and source[at - 1] not in "=!<>":
                 return at
         if char in _OPEN:
             depth += 1
@@ -140,15 +152,18 @@ def _expression_end(source: str, start: int, limit: int) -> int:
 
 
 def _fields(
-    out: _Builder, source: str, start: int, end: int, raw: bool, in_spec: bool
+    out: _Builder, source: str, start: int, end: int, raw: bool, in_spec: bool, most: int = 1000
 ) -> list[MappedText | Field]:
-    """Split the inside of an f-string, or of a format spec, into literals and fields."""
+    """Split the inside of an f-string, or of a format spec, into literals and fields.
+
+    The literal at its end stays in ``out``: what follows in the source may go on with it.
+    """
     pieces: list[MappedText | Field] = []
     at = begin = start
-    while at < end:
-        char = source[at]
-        if char == "\\" and not raw:
-            at = _behind_escape(source, at, end)
+    while len(pieces) <= most and (special := _SPECIAL.search(source, at, end)):
+        at, char = special.start(), special.group()
+        if char == "\\":
+            at = at + 1 if raw else _behind_escape(source, at, end)
             continue
         if char in "{}" and not in_spec and source[at : at + 2] == char * 2:
             _literal(out, source, begin, at, raw)
@@ -157,7 +172,7 @@ def _fields(
             continue
         if char == "}" and in_spec:
             break
-        if char != "{":
+        if char == "}":
             at += 1
             continue
         _literal(out, source, begin, at, raw)
@@ -180,22 +195,24 @@ def _fields(
         if source[at : at + 1] == ":":
             inner = _Builder(out.path)
             spec = _fields(inner, source, at + 1, end, raw, True)
+            spec += inner.rest()
             at = inner.end
         at = min(at + 1, end)
         pieces.append(Field(first, stop, conversion, tuple(spec), (opened, at), debug, label_end))
         begin = at
+    else:
+        at = end
     if begin < at:
         _literal(out, source, begin, at, raw)
     out.end = at
-    if (done := out.take()) is not None:
-        pieces.append(done)
     return pieces
 
 
-def scan(path: str, source: str, start: int, end: int) -> list[MappedText | Field]:
+def scan(path: str, source: str, start: int, end: int, most: int = 100_000) -> list[MappedText | Field]:
     """Return the pieces of the string expression at ``start..end``: literals and f-string fields.
 
-    Adjacent literals of an implicit concatenation become one piece.
+    Adjacent literals of an implicit concatenation become one piece. Behind ``most`` pieces the rest of an
+    f-string is one literal.
     """
     pieces: list[MappedText | Field] = []
     out = _Builder(path)
@@ -210,15 +227,13 @@ def scan(path: str, source: str, start: int, end: int) -> list[MappedText | Fiel
         body = token.end()
         raw = "r" in prefix
         formatted = "f" in prefix or "t" in prefix
-        close = _close(source, body, end, quote, formatted, raw)
+        close = closing_quote(source, body, end, quote, formatted, raw)
         if formatted:
-            pieces.extend(_fields(out, source, body, close, raw, False))
+            pieces.extend(_fields(out, source, body, close, raw, False, most - len(pieces)))
         else:
             _literal(out, source, body, close, raw)
-            if (done := out.take()) is not None:
-                pieces.append(done)
         at = close + len(quote)
-    return _joined(pieces)
+    return pieces + out.rest()
 
 
 def _behind_escape(source: str, at: int, end: int, raw: bool = False) -> int:
@@ -229,49 +244,37 @@ def _behind_escape(source: str, at: int, end: int, raw: bool = False) -> int:
     return at + (1 if source[at + 1 : at + 2] in ("{", "}") else 2)
 
 
-def _close(source: str, start: int, end: int, quote: str, formatted: bool, raw: bool) -> int:
+def closing_quote(source: str, start: int, end: int, quote: str, formatted: bool, raw: bool) -> int:
     """Return the offset of the closing quote."""
+    plain = (_PLAIN_FIELDS if formatted else _PLAIN)[quote[0]]
     at = start
     while at < end:
-        if source.startswith(quote, at):
-            return at
+        if match := plain.match(source, at, end):
+            at = match.end()
+        if at >= end or source.startswith(quote, at):
+            break
         if source[at] == "\\":
             at = at + 2 if not formatted else _behind_escape(source, at, end, raw)
-        elif formatted and source[at] == "{" and source[at : at + 2] != "{{":
-            at = _skip_field(source, at + 1, end)
-        elif formatted and source[at : at + 2] == "{{":
-            at += 2
+        elif source[at] == "{":
+            at = skip_field(source, at + 1, end)
         else:
             at += 1
-    return end
+    return min(at, end)
 
 
-def _skip_field(source: str, start: int, end: int) -> int:
+def skip_field(source: str, start: int, end: int) -> int:
     """Return the offset behind the brace that closes a field."""
     at = _expression_end(source, start, end)
     depth = 1
-    while at < end:
-        if source[at] == "{":
+    while found := _IN_SPEC.search(source, at, end):
+        at, char = found.start(), found.group()
+        if char == "{":
             depth += 1
-        elif source[at] == "}":
+        elif char == "}":
             depth -= 1
             if depth == 0:
                 return at + 1
-        elif source[at] in "'\"" and depth == 1:
+        elif depth == 1:
             return at
         at += 1
     return end
-
-
-def _joined(pieces: list[MappedText | Field]) -> list[MappedText | Field]:
-    """Merge neighbouring literals into one piece each."""
-    out: list[MappedText | Field] = []
-    for piece in pieces:
-        last = out[-1] if out else None
-        if isinstance(piece, MappedText) and isinstance(last, MappedText):
-            shift = len(last.text)
-            runs = last.runs + tuple((a + shift, b) for a, b in piece.runs)
-            out[-1] = MappedText(last.path, last.text + piece.text, runs, piece.end)
-        else:
-            out.append(piece)
-    return out

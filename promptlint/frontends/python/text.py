@@ -32,7 +32,7 @@ SHORT = 24  # a text with fewer known characters is a value on its way, not a pr
 def parts_of(value: Value, place: Place, expression: str) -> tuple[Part, ...]:
     """Return a value as it appears in a text at ``place``."""
     if isinstance(value, Str):
-        if value.cause is not None and value.literal_length() < SHORT:
+        if value.cause is not None and not value.has_text(SHORT):
             return tuple(_enter(p, place) for p in value.parts)
         return value.parts
     if isinstance(value, Const):
@@ -273,7 +273,7 @@ def _filled(part: Seg, values: dict[str, Value], rest: Value | None) -> tuple[Pa
     )
     if not segment.guards and whole:
         # Text keeps its pieces; what is unknown stands at the field.
-        if isinstance(value, Str) and value.literal_length() >= SHORT:
+        if isinstance(value, Str) and value.has_text(SHORT):
             return value.parts
         return tuple(_at_field(p, segment.place, name) for p in parts_of(value, segment.place, name))
     cause = value.cause

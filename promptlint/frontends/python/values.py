@@ -9,9 +9,21 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from promptlint.frontends.python.pieces import Lit, Part, Seg, bounded, cause_of, flat, text_of, worst
+from promptlint.frontends.python.pieces import (
+    MAX_PARTS,
+    Lit,
+    Part,
+    Seg,
+    bounded,
+    cause_of,
+    flat,
+    text_of,
+    weight_of,
+    worst,
+)
 from promptlint.layout import Cause, Guard, Scope
 from promptlint.source import Place
 
@@ -42,15 +54,34 @@ NONE = Const(None)
 class Str(Value):
     """Text as pieces."""
 
-    __slots__ = ("parts",)
+    __slots__ = ("_cause", "_weight", "parts")
+    _cause: Cause | None  # once it was asked for
 
     def __init__(self, parts: tuple[Part, ...]) -> None:
-        self.parts = bounded(parts)
+        weight = weight_of(parts)
+        self.parts = bounded(parts) if weight > MAX_PARTS else parts
+        self._weight = weight
+
+    def plus(self, parts: tuple[Part, ...]) -> Str:
+        """Return the text with more at its end; what stands here is not looked through again."""
+        if self._weight > MAX_PARTS:
+            return self
+        weight = self._weight + weight_of(parts)
+        if weight > MAX_PARTS:
+            return Str(self.parts + parts)
+        longer = Str.__new__(Str)
+        longer.parts, longer._weight = self.parts + parts, weight
+        longer._cause = worst(self.cause, *(cause_of(p) for p in flat(parts)))
+        return longer
 
     @property
     def cause(self) -> Cause | None:  # type: ignore[override]
         """Return the worst cause among the holes."""
-        return worst(*(cause_of(p) for p in flat(self.parts)))
+        try:
+            return self._cause
+        except AttributeError:
+            self._cause = worst(*(cause_of(p) for p in flat(self.parts)))
+            return self._cause
 
     def plain(self) -> str | None:
         """Return the text if all of it is known."""
@@ -67,6 +98,10 @@ class Str(Value):
     def literal_length(self) -> int:
         """Return the number of known characters."""
         return sum(len(text_of(p)) for p in flat(self.parts))
+
+    def has_text(self, least: int) -> bool:
+        """Tell whether at least so many characters are known."""
+        return any(known >= least for known in accumulate(len(text_of(p)) for p in flat(self.parts)))
 
 
 class Unknown(Value):

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptlint.frontends import jinja
-from promptlint.frontends.base import Context
-from promptlint.frontends.jinja.walk import MAX_SEGMENTS
+from promptlint.frontends.base import MAX_PIECES, Context
 from promptlint.frontends.mapped import MappedText
 from promptlint.source import SourceFile
 
@@ -50,7 +49,7 @@ def read(text: str) -> jinja.Fragment:
 def test_deep_and_long_input_ends(name: str) -> None:
     start = process_time()
     found = read(CHAINS[name])
-    assert len(found.segments) <= MAX_SEGMENTS
+    assert len(found.segments) <= MAX_PIECES
     assert process_time() - start < 2
 
 
@@ -69,7 +68,7 @@ def test_macro_bomb() -> None:
     )
     found = read(text + "{{ m19() }}")
     assert not found.complete
-    assert len(found.segments) <= MAX_SEGMENTS
+    assert len(found.segments) <= MAX_PIECES
 
 
 def test_many_choices_stay_few() -> None:
