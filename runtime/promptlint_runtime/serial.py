@@ -9,6 +9,7 @@ from time import perf_counter
 from promptlint.cache.base import PrefixCache
 from promptlint.cache.blocks import Extra
 from promptlint.errors import InputError
+from promptlint.words import counted
 from promptlint_runtime.predict import Divergence, Earlier
 from promptlint_runtime.report import Advance, Row
 from promptlint_runtime.rows import Sent, divergence_of, place_of, reason_of
@@ -99,7 +100,9 @@ def row_of(
         reason = reason_of(divergence, cached, predicted)
     if exact and answer.prompt_tokens not in (None, len(tokens)):
         predicted = None
-        reason = f"the engine counts {answer.prompt_tokens} tokens, {len(tokens)} were expected"
+        reason = (
+            f"the engine counts {counted(answer.prompt_tokens or 0, 'token')}, expected were {len(tokens):,}"
+        )
     return Row(
         id=item.number,
         label=item.prompt.label,

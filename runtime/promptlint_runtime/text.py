@@ -91,7 +91,7 @@ def _rates(run: Run) -> Iterator[str]:
     yield f"  evicted {counted(run.evicted_tokens, 'token')} · preempted {preempted} · refused {refused}"
     if run.seconds:
         pace = f"{len(run.rows) / run.seconds:,.2f} a second, {run.setting.concurrency} at a time"
-        yield f"  {len(run.rows):,} requests in {run.seconds:,.1f} s: {pace}"
+        yield f"  {counted(len(run.rows), 'request')} in {run.seconds:,.1f} s: {pace}"
     if run.kv_bytes is not None:
         yield f"  keys and values: {run.kv_bytes / 2**20:,.1f} MiB, {run.setting.kv_bytes_per_token:,} bytes a token"
 

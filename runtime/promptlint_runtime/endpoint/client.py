@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from promptlint.errors import InputError, UsageError
+from promptlint.words import counted
 from promptlint_runtime.encode import Encoder
 from promptlint_runtime.endpoint.cold import marked, without_marks
 from promptlint_runtime.endpoint.encode import ServerEncoder, characters
@@ -136,7 +137,7 @@ class Endpoint:
                 notes.append("what the server's cache held before is not known")
         if self.server.replicas > 1:
             notes.append(
-                f"the server has {self.server.replicas} replicas with a cache each: which one answers is not known"
+                f"the server has {counted(self.server.replicas, 'replica')} with a cache each: which one answers is not known"
             )
         exact = self._encode is not None
         cache = self.server.make_cache() if known and exact else None
