@@ -185,11 +185,12 @@ def _by_name(origin: Origin, path: str, catalog: Catalog) -> Cause | None:
 
 def _by_place(origin: Origin, catalog: Catalog) -> Cause | None:
     """Read what a value fills, where its own name says nothing: a field ``{question}``, an argument's place."""
-    if not (origin.field or origin.given) or (origin.name and catalog.is_chosen(origin.name)):
+    if not (origin.field or origin.given) or catalog.is_chosen(origin.name, plain=False):
         return None
     if origin.field and (found := catalog.name(origin.field)) is not None:
         return _cause(found, f"`{origin.field}` (by its name)", origin)
-    if not origin.given or any(map(catalog.is_chosen, filter(None, (origin.field, origin.given)))):
+    names = filter(None, (origin.name, origin.field, origin.given))
+    if not origin.given or any(catalog.is_chosen(name) for name in names):
         return None
     what = f"`{_shown(origin)}`, from the argument `{origin.given}`,"
     return Cause(Kind.REQUEST_INPUT, Scope.REQUEST, what, Confidence.LOW, variant="argument")

@@ -74,9 +74,9 @@ class Catalog:
         """Return what the name of a variable or attribute path tells."""
         return self._names.find(identifier)
 
-    def is_chosen(self, identifier: str) -> bool:
-        """Tell whether a name says that its value belongs to the program, not to one request."""
-        return self._names.is_chosen(identifier)
+    def is_chosen(self, identifier: str, *, plain: bool = True) -> bool:
+        """Tell whether a name says that its value belongs to the program; ``plain`` for one like ``description``."""
+        return self._names.is_chosen(identifier, plain=plain)
 
     def template_global(self, name: str) -> Volatile | None:
         """Return what a function or variable that templates are given tells: ``now``, ``uuid4``."""

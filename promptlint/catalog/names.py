@@ -88,12 +88,15 @@ class NameTable:
         # `page_content` is a pattern of its own, though `content` is neutral at the end of other names.
         return self._of_words(own) or self._of_words(self._counted(parts[-1]))
 
-    def is_chosen(self, identifier: str) -> bool:
-        """Tell whether a name says that its value belongs to the program, not to one request."""
+    def is_chosen(self, identifier: str, *, plain: bool = True) -> bool:
+        """Tell whether a name says that its value belongs to the program, not to one request.
+
+        ``plain`` is the answer for a name of which nothing is said but an attribute (``description``).
+        """
         parts = [words(part) for part in identifier.split(".")]
         said = {word for part in parts for word in part if not word.isdigit()}
         if said and (said <= self.attributes or not self.chosen.isdisjoint(said)):
-            return True
+            return plain or not self.chosen.isdisjoint(said)
         owners = [self._strip(part) for part in parts if part]
         return not self.stable_owners.isdisjoint(owners) or any(map(self._is_stable, owners))
 

@@ -35,6 +35,12 @@ class Behind:
                 found = index
         return found
 
+    @cached_property
+    def _goes_on(self) -> bool:
+        """Tell whether turns may be added: not where all messages are there and none of them changes."""
+        turns = [s for s in self._layout.segments if s.section is Section.MESSAGES]
+        return not turns or any(turn.is_hole or turn.guards for turn in turns)
+
     def history(self, index: int, scope: Scope) -> bool:
         """Tell whether the conversation so far stands behind a segment, and changes less often than it.
 
@@ -44,7 +50,7 @@ class Behind:
         if not scope.narrower_than(Scope.SESSION):
             return False
         here = self._layout.segments[index]
-        if self._layout.repeated and here.section is not Section.MESSAGES:
+        if self._layout.repeated and here.section is not Section.MESSAGES and self._goes_on:
             return True
         last = self._last_history
         if last is None or last <= index:

@@ -13,6 +13,7 @@ from promptlint.frontends.python.history import is_history
 from promptlint.frontends.python.machine import Frame, Machine, passed, unknown_like
 from promptlint.frontends.python.pieces import map_causes, worst
 from promptlint.frontends.python.values import (
+    MAX_CHOICE,
     Bound,
     Choice,
     ClassV,
@@ -31,7 +32,7 @@ from promptlint.frontends.python.values import (
     Value,
     choice,
 )
-from promptlint.layout import Cause, Confidence, Kind, Scope
+from promptlint.layout import Cause, Confidence, Guard, Kind, Scope
 from promptlint.source import Place
 
 MAX_UNROLL = 16
@@ -221,14 +222,15 @@ def subscript(m: Machine, value: Value, node: ast.Subscript, frame: Frame) -> Va
         return Unknown(place, name=str(constant or value.path), path=f"{value.path}[]", cause=cause)
     if isinstance(value, ClassV):
         return value
+    if isinstance(value, Obj) and isinstance(constant, str):  # of a class that describes a mapping
+        named = f"{value.name}.{constant}" if value.name else constant
+        return value.attrs.get(constant) or Unknown(place, name=named, path=named)
     return Unknown(place, cause=value.cause)
 
 
 def _any_of(m: Machine, values: list[Value], node: ast.expr, key: Value, frame: Frame) -> Value:
     """Return the value under a key that is not known: any of a few texts."""
     if 1 <= len(values) <= 8 and all(isinstance(v, (Str, Template, FuncV, ClassV)) for v in values):
-        from promptlint.layout import Guard
-
         guard = Guard(
             "if",
             frame.module.text(node),
@@ -323,6 +325,10 @@ def element(m: Machine, value: Value, node: ast.expr, frame: Frame) -> Value:
             return value.items[0].value
         if is_history(value):
             return Unknown(place, name="messages[]", path="messages[]")  # each has its own text, told there
+        distinct = {id(i.value): i.value for i in value.items[:20]}
+        if 1 <= len(distinct) <= MAX_CHOICE and all(isinstance(v, DictV) for v in distinct.values()):
+            # What is asked of an element is one of their entries, not all that is in them.
+            return choice(Guard("for", frame.module.text(node), place), distinct.values())
         return Unknown(place, name=value.name, cause=worst(*(i.value.cause for i in value.items[:20])))
     if isinstance(value, Unknown):
         base = value.name or value.path

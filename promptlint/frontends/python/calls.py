@@ -31,6 +31,8 @@ from promptlint.frontends.python.values import (
 from promptlint.layout import Cause, Scope
 from promptlint.source import Place
 
+_LOOKED_UP = re.compile(r"(^|_)(collection|index|table|namespace|bucket|key)(_name|_id)?$")
+
 
 @dataclass(slots=True)
 class Arguments:
@@ -53,10 +55,10 @@ class Arguments:
 
     @property
     def cause(self) -> Cause | None:
-        """Return the worst cause among the arguments."""
+        """Return the worst cause among the arguments; what something is looked up by is not in what is found."""
         return worst(
             *(a.cause for a in self.args),
-            *(k.cause for k in self.keywords.values()),
+            *(value.cause for key, value in self.keywords.items() if not _LOOKED_UP.search(key)),
             self.rest.cause if self.rest else None,
         )
 

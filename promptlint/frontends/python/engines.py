@@ -11,7 +11,7 @@ from promptlint.frontends import jinja
 from promptlint.frontends.mapped import MappedText
 from promptlint.frontends.python import access, text
 from promptlint.frontends.python.machine import Frame, Machine
-from promptlint.frontends.python.pieces import Hole, Lit, Part, Seg
+from promptlint.frontends.python.pieces import Alt, Hole, Lit, Loop, Part, Seg
 from promptlint.frontends.python.values import (
     Choice,
     Const,
@@ -56,6 +56,11 @@ def dialect_parts(m: Machine, parts: tuple[Part, ...], dialect: str) -> tuple[Pa
         if isinstance(part, Lit):
             fragment = jinja.segments(text.mapped(part), m.project.context)
             out.extend(Seg(s) for s in fragment.segments)
+        elif isinstance(part, Alt):
+            branches = tuple(dialect_parts(m, branch, dialect) for branch in part.branches)
+            out.append(Alt(part.guard, branches))
+        elif isinstance(part, Loop):
+            out.append(Loop(part.guard, dialect_parts(m, part.parts, dialect)))
         else:
             out.append(part)
     return tuple(out)
@@ -105,8 +110,8 @@ def made(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
         if isinstance(name, str):
             return template_file(m, name, None, node, frame)
         return None
-    if short == "from_string" and given.args and isinstance(given.args[0], Str):
-        return Template(dialect_parts(m, given.args[0].parts, "jinja"), kind="jinja")
+    if short == "from_string" and given.args and (written := text.known_text(given.args[0])) is not None:
+        return Template(dialect_parts(m, written, "jinja"), kind="jinja")
     sink = m.sink(path)
     if sink is None:
         return None
@@ -237,8 +242,8 @@ def environment_method(
         plain = access.plain(first)
         found = template_file(m, plain, env, node, frame) if isinstance(plain, str) else None
         return found or Unknown(frame.module.place(node), name="template", path="template")
-    if name == "from_string" and isinstance(first, Str):
-        return Template(dialect_parts(m, first.parts, "jinja"), globals_of(m, env, node, frame), kind="jinja")
+    if name == "from_string" and first is not None and (written := text.known_text(first)) is not None:
+        return Template(dialect_parts(m, written, "jinja"), globals_of(m, env, node, frame), kind="jinja")
     return None
 
 

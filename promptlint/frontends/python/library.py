@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from promptlint.frontends.python import access, engines, files, methods, named, standard
+from promptlint.frontends.python import access, engines, files, methods, named, standard, text
 from promptlint.frontends.python.machine import Frame, Machine
 from promptlint.frontends.python.pieces import Hole, worst
 from promptlint.frontends.python.values import NONE, ListV, Str, Unknown, Value
@@ -44,6 +44,7 @@ _SAME = frozenset(
     )
 )
 # Takes off what differs between machines.
+KEPT = 40  # a default text of this length is a prompt, not a setting
 _RELATIVE = frozenset({"relpath", "relative_to", "basename"})
 # The result says little about the value: how long it is, of which type, whether it is there.
 _LOSSY = frozenset(
@@ -175,6 +176,8 @@ def unknown_call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, 
         m.recorder.mutated(m, callee, short, given, node, frame)
     if short in ("get", "pop", "setdefault", "getlist") and given.args:
         label = access.plain(given.args[0])
+        if len(given.args) > 1 and _is_prompt(given.args[1]):
+            return given.args[1]  # a prompt that somebody may replace
         base = callee.name.rsplit(".", 1)[0] if "." in callee.name else ""
         key = label if isinstance(label, str) else getattr(given.args[0], "name", "")
         return Unknown(place, name=f"{base}.{key}" if base and key else key, path=f"{path}()", cause=owner)
@@ -203,6 +206,12 @@ def unknown_call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, 
         text=frame.module.text(node),
         loop=callee.loop,
     )
+
+
+def _is_prompt(value: Value) -> bool:
+    """Tell whether a default is long enough for a prompt; a setting is short."""
+    known = text.known_text(value)
+    return known is not None and Str(known).literal_length() >= KEPT
 
 
 def answers(m: Machine, path: str) -> bool:

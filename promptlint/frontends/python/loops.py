@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterable
 
 from promptlint.frontends.python import access
@@ -13,6 +14,12 @@ from promptlint.frontends.python.nodes import children, walk
 from promptlint.frontends.python.values import Const, Item, ListV, Str, Unknown, Value
 from promptlint.layout import Cause, Guard, Scope
 
+# Loops over what is said or done one after another; other collections are data, each element for itself.
+_TURNS = re.compile(
+    r"turn|step|round|iteration|cycle|episode|message|utterance|question|quer(y|ies)|user_?input|stdin|\bline",
+    re.IGNORECASE,
+)
+_RETRY = re.compile(r"retr(y|ies)|attempt|tries\b", re.IGNORECASE)
 MAX_UNROLLED = 12  # statements of a body that is run for each element
 
 
@@ -32,6 +39,9 @@ def run_for(m: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> bool:
         name="messages" if is_history(iterable) else name_in(node.iter),
     )
     loop = next(m.fresh)
+    written = f"{frame.module.text(node.target)} in {guard.expression}"
+    if (_counts(node.iter) or _TURNS.search(written)) and not _RETRY.search(written):
+        m.turns.add(loop)
     element = access.element(m, iterable, node.iter, frame)
     if _counts(node.iter):
         element = _counted(node, element, loop, frame)
@@ -44,7 +54,10 @@ def run_while(m: Machine, node: ast.While, frame: Frame) -> bool:
     """Run a ``while`` loop."""
     test = m.evaluate(node.test, frame)
     guard = guard_of(m, node.test, test, frame, kind="while")
-    _body(m, guard, next(m.fresh), node.body, frame, lambda: None, None)
+    loop = next(m.fresh)
+    if not _RETRY.search(guard.expression):
+        m.turns.add(loop)
+    _body(m, guard, loop, node.body, frame, lambda: None, None)
     return False
 
 

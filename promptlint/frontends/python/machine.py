@@ -88,6 +88,7 @@ class Machine:
         self.recorder = recorder
         self.guards: list[Guard] = []
         self.loops: list[int] = []
+        self.turns: set[int] = set()  # loops over turns or steps, not over data, and not until it goes well
         self.orders: list[tuple[int, Cause]] = []  # unordered loops being run: depth of guards, why
         self.stack: list[ast.AST] = []
         self.own = 0
@@ -124,6 +125,13 @@ class Machine:
         if path not in self._sinks:
             self._sinks[path] = self.catalog.sink(path)
         return self._sinks[path]
+
+    def repeats(self, sent: Value | None = None) -> bool:
+        """Tell whether a conversation goes on here: in a loop over turns, or with a list made outside of the loop."""
+        if any(loop in self.turns for loop in self.loops):
+            return True
+        inner = max((i for i, g in enumerate(self.guards) if g.kind in ("for", "while")), default=-1)
+        return bool(self.loops) and isinstance(sent, ListV) and sent.depth <= inner
 
     def forget(self) -> None:
         """Drop what must be done again for each file, so that a file's layouts depend on no other's."""

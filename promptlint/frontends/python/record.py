@@ -378,7 +378,7 @@ class Recorder(HistoryWatch):
     ) -> Layout:
         gaps = ("the evaluation budget was used up here",) if m.exhausted else ()
         return Layout(
-            name, place, (), kind, complete=not gaps, gaps=gaps, confidence=confidence, repeated=bool(m.loops)
+            name, place, (), kind, complete=not gaps, gaps=gaps, confidence=confidence, repeated=m.repeats()
         )
 
     def add(self, m: Machine, layout: Layout) -> None:

@@ -108,7 +108,7 @@ def request(
         confidence=Confidence.HIGH if not sink.loose else Confidence.MEDIUM,
         parameters=tuple(parameters),
         observations=tuple(observations),
-        repeated=bool(m.loops),
+        repeated=m.repeats(next((v for _n, v, _a in carried.get("messages", ())), None)),
     )
 
 

@@ -79,6 +79,18 @@ def _within(place: Place, other: Place) -> bool:
     )
 
 
+def known_text(value: Value) -> tuple[Part, ...] | None:
+    """Return the text of a template; one that may also come out of a cache or be replaced is the known one."""
+    if isinstance(value, Str):
+        return value.parts
+    if not isinstance(value, Choice):
+        return None
+    known = [option.parts for option in value.values if isinstance(option, Str)]
+    if len(known) > 1:
+        return (Alt(value.guard, tuple(known)),)
+    return known[0] if known else None
+
+
 def wrap_guards(parts: tuple[Part, ...], guards: Sequence[Guard]) -> tuple[Part, ...]:
     """Put text under conditions, the outermost first."""
     for guard in reversed(guards):

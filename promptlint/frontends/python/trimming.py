@@ -98,6 +98,7 @@ def _conversations(function: Function, nodes: list[ast.AST]) -> frozenset[str]:
         if HISTORY.search(arg.arg)
         or (arg.annotation is not None and _OF_MESSAGES.search(ast.unparse(arg.annotation)))
     }
+    names |= {name for node in nodes for name in _runs_over_turns(node)}
     for node in nodes:  # in the order of the text
         target = node.targets[0] if isinstance(node, ast.Assign) else None
         if isinstance(target, ast.Name) and isinstance(node, ast.Assign):
@@ -105,6 +106,26 @@ def _conversations(function: Function, nodes: list[ast.AST]) -> frozenset[str]:
             if HISTORY.search(target.id) or (source is not None and source in names):
                 names.add(target.id)
     return frozenset(names)
+
+
+def _runs_over_turns(node: ast.AST) -> Iterator[str]:
+    """Yield the lists whose elements are asked for their role."""
+    loops = [(node.target, node.iter, walk(*node.body))] if isinstance(node, ast.For | ast.AsyncFor) else []
+    if isinstance(node, ast.ListComp | ast.GeneratorExp):
+        loops = [(g.target, g.iter, walk(node.elt, *g.ifs)) for g in node.generators]
+    for target, source, inside in loops:
+        if not (isinstance(target, ast.Name) and isinstance(source, ast.Name)):
+            continue
+        for child in inside:
+            owner = child.value if isinstance(child, ast.Subscript | ast.Attribute) else None
+            key = (
+                child.attr
+                if isinstance(child, ast.Attribute)
+                else getattr(getattr(child, "slice", None), "value", "")
+            )
+            if key == "role" and isinstance(owner, ast.Name) and owner.id == target.id:
+                yield source.id
+                break
 
 
 def _whole(node: ast.expr) -> str | None:

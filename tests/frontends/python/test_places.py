@@ -121,3 +121,119 @@ def test_what_is_left_of_a_time_is_not_read_off_its_name(program: Run, form: str
         """
     )
     assert found.text == f"<user>It is {shown}. {LONG}"
+
+
+def test_what_a_state_holds_is_an_argument_of_the_step(program: Run) -> None:
+    found = program(
+        f"""
+        from typing import TypedDict
+        from openai import OpenAI
+        class State(TypedDict):
+            dossier: str
+        def step(state: State):
+            text = f"Look at {{state['dossier']}}. {LONG}"
+            return OpenAI().chat.completions.create(model='m', messages=[{{'role': 'user', 'content': text}}])
+        """
+    )
+    assert found.text == f"<user>Look at {{state['dossier'] ~request-input/request}}. {LONG}"
+
+
+CACHED = """
+from pathlib import Path
+from jinja2 import Environment
+from openai import OpenAI
+_loaded = {}
+def load_prompt(name):
+    if name in _loaded:
+        return _loaded[name]
+    text = (Path(__file__).parent / f"{name}.md").read_text()
+    _loaded[name] = text
+    return text
+RULES = load_prompt("rules")
+def ask(overrides, dossier):
+    text = Environment().from_string({source}).render(topic=dossier)
+    return OpenAI().chat.completions.create(model='m', messages=[{'role': 'user', 'content': text}])
+"""
+
+
+@pytest.mark.parametrize("source", ["RULES", "overrides.get('rules', RULES)", "load_prompt('rules')"])
+def test_a_template_out_of_a_cache_is_the_file(program: Run, source: str) -> None:
+    program_text = CACHED.replace("{source}", source).replace("{{", "{").replace("}}", "}")
+    found = program({"app.py": program_text, "rules.md": f"On {{{{ topic }}}}: {LONG}"})
+    assert "{topic ~request-input/request}" in found.text
+    assert found.text.count(LONG.strip()) >= 1
+
+
+def test_one_of_the_entries_of_an_element_is_asked_for(program: Run) -> None:
+    found = program(
+        """
+        from datetime import datetime
+        from openai import OpenAI
+        def ask(first, second):
+            rows = []
+            for text in (first, second):
+                row = {'text': text, 'made': datetime.now()}
+                rows.append(row)
+            for row in rows:
+                OpenAI().chat.completions.create(model='m', messages=[
+                    {'role': 'system', 'content': "Sum up. " + row['text']}, {'role': 'user', 'content': 'Go.'}])
+        """
+    )
+    assert not any(f.code == "PL101" for f in found.findings)
+
+
+SENT = """
+from openai import OpenAI
+def ask(client, texts, n):
+    {before}
+    {loop}
+        {send}
+        client.chat.completions.create(model='m', messages={messages})
+"""
+
+
+@pytest.mark.parametrize(
+    ("loop", "goes_on"),
+    [
+        ("while True:", True),
+        ("for step in range(n):", True),
+        ("for question in texts:", True),
+        ("while attempts < 3:", False),
+        ("for attempt in range(3):", False),
+        ("for text in texts:", False),
+    ],
+)
+def test_loops_that_are_a_conversation(program: Run, loop: str, goes_on: bool) -> None:
+    fresh = "[{'role': 'user', 'content': f'Sum up {texts}.'}]"
+    found = program(
+        SENT.format(before="pass", loop=loop, send="pass", messages=fresh).replace("OpenAI()", "")
+    )
+    assert all(one.repeated is goes_on for one in found.layouts)
+
+
+def test_a_list_that_outlives_a_loop_over_data_is_a_conversation(program: Run) -> None:
+    body = SENT.format(
+        before="messages = []",
+        loop="for text in texts:",
+        send="messages.append({'role': 'user', 'content': f'Sum up {text}.'})",
+        messages="messages",
+    )
+    found = program(body.replace("client.chat", "OpenAI().chat"))
+    assert found.request.repeated
+
+
+@pytest.mark.parametrize(("keyword", "kept"), [("collection_name", False), ("text", True)])
+def test_what_something_is_looked_up_by_is_not_in_what_is_found(
+    program: Run, keyword: str, kept: bool
+) -> None:
+    found = program(
+        f"""
+        from datetime import datetime
+        from openai import OpenAI
+        def ask(client):
+            text = client.scroll({keyword}=f"notes-{{datetime.now()}}")
+            return OpenAI().chat.completions.create(model='m', messages=[
+                {{'role': 'user', 'content': f"Sum up {{text}}. {LONG}"}}])
+        """
+    )
+    assert ("PL101" in found.codes) is kept

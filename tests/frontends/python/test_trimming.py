@@ -143,3 +143,15 @@ def test_the_last_turn_of_a_copy(program: Run) -> None:
         """
     )
     assert found.seen == ["history-rewritten"]
+
+
+def test_a_list_whose_elements_have_roles_is_a_conversation(program: Run) -> None:
+    found = program(
+        """
+        def fit(said, limit):
+            kept = [m for m in said if m["role"] == "system"]
+            kept.append(said[-1])
+            return {"messages": kept}
+        """
+    )
+    assert found.seen == ["history-cut"]
