@@ -9,6 +9,7 @@ from promptlint.errors import InputError, UsageError
 from promptlint.words import counted
 from promptlint_runtime.adapters.llama import Llama
 from promptlint_runtime.encode import ModelEncoder, PartEncoder, RenamedEncoder, TextTokenizer
+from promptlint_runtime.memory import explained
 from promptlint_runtime.models import Loaded, load, pick_device, pick_dtype
 from promptlint_runtime.modules import parts_of, replay_modules
 from promptlint_runtime.prompts import Prompt
@@ -39,7 +40,8 @@ class Local:
         """
         device = pick_device(model.device)
         dtype = pick_dtype(model.dtype, device)
-        self.loaded: Loaded = load(model.spec, dtype=dtype, device=device, seed=seed, family=model.family)
+        with explained("take a smaller model, a narrower --dtype, or another --device"):
+            self.loaded: Loaded = load(model.spec, dtype=dtype, device=device, seed=seed, family=model.family)
         vocab = self.loaded.adapter.vocab
         tokenizer = self.loaded.tokenizer
         self.encode: PartEncoder = (
@@ -69,10 +71,19 @@ class Local:
             runs += self.replay([(name, given)], one, advance)
         if any(run.partial for run in runs):
             return runs
-        rows, deviations, size = replay_modules(model, prompts, cut, advance)
+        with explained("replay fewer or shorter prompts"):
+            found = replay_modules(model, prompts, cut, advance)
         setting = replace(runs[0].setting, cache="modules", block_tokens=1, capacity_tokens=None)
         note = "approximate: a module was computed without what stands before it"
-        modules = Run("modules", setting, rows, kv_bytes=size, notes=(note,), deviations=deviations)
+        modules = Run(
+            "modules",
+            setting,
+            found.rows,
+            kv_bytes=found.nbytes,
+            partial=found.partial,
+            notes=(note,),
+            deviations=found.deviations,
+        )
         return [*runs, modules]
 
     def replay(self, several: Variants, options: Options, advance: Advance) -> list[Run]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
@@ -37,6 +40,32 @@ def check_room(need: int, device: torch.device, what: str, next_step: str = "") 
         )
 
 
+@contextmanager
+def explained(next_step: str) -> Iterator[None]:
+    """Turn an allocation that failed all the same into an error with the bytes that were asked for.
+
+    Raises:
+        InputError: memory ran out.
+    """
+    try:
+        yield
+    except MemoryError:
+        raise InputError("memory ran out", next_step) from None
+    except RuntimeError as error:  # `torch.OutOfMemoryError` is one; on a CPU there is no class of its own
+        first = str(error).splitlines()[0]
+        if not isinstance(error, torch.OutOfMemoryError) and "allocate memory" not in first:
+            raise
+        asked = _ASKED.search(first)
+        need = f" for {gib(int(asked[1]))} more" if asked else f" ({first})"
+        raise InputError(f"memory ran out{need}", next_step) from None
+
+
+_ASKED = re.compile(r"allocate (\d+) bytes")
+
+
 def gib(size: float) -> str:
     """Return a size as a reader wants it."""
-    return f"{size / 2**30:.2f} GiB" if size >= 2**30 else f"{size / 2**20:.1f} MiB"
+    for unit, name in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if size >= unit:
+            return f"{size / unit:,.1f} {name}"
+    return f"{size:.0f} bytes"

@@ -89,17 +89,19 @@ def _load_folder(folder: Path, name: str, dtype: torch.dtype, device: torch.devi
     try:
         config = json.loads((folder / "config.json").read_text("utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError(
-            f"{folder}/config.json: {error}", "give a folder with a Hugging Face model"
-        ) from None
+        what = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{folder}/config.json: {what}", _FOLDER) from None
+    if not isinstance(config, dict):
+        raise InputError(f"{folder}/config.json: not an object", _FOLDER)
     size = sum(file.stat().st_size for file in folder.glob("*.safetensors"))
     check_room(size, device, f"the weights of {name}")
     shape = shapes.from_config(config, name)
-    tokenizer = load_tokenizer(folder)
     if shape is not None and family == "auto":
-        adapter: Adapter = Llama(shape, weights.from_folder(folder), dtype, device)
-        return Loaded(adapter, tokenizer, name, _stop_ids(config))
-    return Loaded(_wrap(str(folder), name, shape, dtype, device), tokenizer, name, _stop_ids(config))
+        source = weights.checked(weights.from_folder(folder), shape, folder)
+        adapter: Adapter = Llama(shape, source, dtype, device)
+    else:
+        adapter = _wrap(str(folder), name, shape, dtype, device)
+    return Loaded(adapter, load_tokenizer(folder), name, _stop_ids(config))
 
 
 def _load_gguf(path: Path, dtype: torch.dtype, device: torch.device, family: str) -> Loaded:
@@ -112,7 +114,8 @@ def _load_gguf(path: Path, dtype: torch.dtype, device: torch.device, family: str
     stop = frozenset() if tokenizer is None else frozenset({tokenizer.eos_token_id} - {None})
     if shape is not None and family == "auto":
         check_room(shape.params * dtype.itemsize, device, f"the weights of {path.name}")
-        return Loaded(Llama(shape, file.weights(shape), dtype, device), tokenizer, path.name, stop)
+        source = weights.checked(file.weights(shape), shape, path)
+        return Loaded(Llama(shape, source, dtype, device), tokenizer, path.name, stop)
     adapter = _wrap(str(path.parent), path.name, shape, dtype, device, gguf_file=path.name)
     return Loaded(adapter, tokenizer, path.name, stop)
 
@@ -131,8 +134,8 @@ def _wrap(
 
     try:
         model: Any = AutoModelForCausalLM.from_pretrained(where, dtype=dtype, trust_remote_code=False, **more)
-    except (OSError, ValueError, ImportError) as error:
-        raise InputError(f"{name}: transformers cannot load it ({_first_line(error)})", "") from None
+    except Exception as error:  # noqa: BLE001  of any kind: it runs each family's own code on these files
+        raise InputError(f"{name}: transformers cannot load it ({_first_line(error)})", _FOLDER) from None
     return TransformersModel(model.to(device), name, shape)
 
 

@@ -127,24 +127,37 @@ class Modules:
             self._kv.write(layer, slots, rotate(keys, cos, sin), values)
 
 
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """Rows, how far each deviates, the bytes of all modules, and whether an interrupt cut it short."""
+
+    rows: tuple[Row, ...]
+    deviations: tuple[Deviation, ...]
+    nbytes: int
+    partial: bool
+
+
 def replay_modules(
     model: Llama, prompts: Sequence[Prompt], cut: Sequence[tuple[Part, ...]], advance: Advance
-) -> tuple[tuple[Row, ...], tuple[Deviation, ...], int]:
-    """Replay prompts with module reuse; return rows, how far each deviates, and the bytes of the modules."""
+) -> Replayed:
+    """Replay prompts with module reuse; an interrupt ends it with what is known so far."""
     longest = max(sum(len(part.tokens) for part in parts) for parts in cut)
     modules = Modules(model, longest)
-    rows, deviations = [], []
-    for number, (prompt, parts) in enumerate(zip(prompts, cut, strict=True)):
-        begun = perf_counter()
-        logits, reused = modules.compute(parts)
-        synchronize(model.device)
-        took = perf_counter() - begun
-        rows.append(_row(number, prompt, parts, reused, took))
-        exact = modules.exact(parts)
-        difference = (logits.float() - exact.float()).abs().max().item()
-        deviations.append(Deviation(number, difference, bool(logits.argmax() == exact.argmax())))
-        advance("modules", number + 1, len(prompts))
-    return tuple(rows), tuple(deviations), modules.nbytes
+    rows, deviations, partial = [], [], False
+    try:
+        for number, (prompt, parts) in enumerate(zip(prompts, cut, strict=True)):
+            begun = perf_counter()
+            logits, reused = modules.compute(parts)
+            synchronize(model.device)
+            took = perf_counter() - begun
+            exact = modules.exact(parts)
+            difference = (logits.float() - exact.float()).abs().max().item()
+            deviations.append(Deviation(number, difference, bool(logits.argmax() == exact.argmax())))
+            rows.append(_row(number, prompt, parts, reused, took))
+            advance("modules", number + 1, len(prompts))
+    except KeyboardInterrupt:
+        partial = True
+    return Replayed(tuple(rows), tuple(deviations), modules.nbytes, partial)
 
 
 def _row(number: int, prompt: Prompt, parts: Sequence[Part], reused: int, took: float) -> Row:

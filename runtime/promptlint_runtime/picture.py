@@ -6,14 +6,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from promptlint.errors import UsageError
+from promptlint.errors import InputError, UsageError
 from promptlint_runtime.report import Run
 
 _COLOURS = {"off": "#9e9e9e", "cold": "#b5651d", "warm": "#2a7f62"}
 
 
-def draw(runs: Sequence[Run], path: Path) -> None:
-    """Write a picture in the format of the file's ending (svg, png, pdf).
+_ENDING = "end the file's name with .svg, .png or .pdf"
+
+
+def check_drawing(path: Path) -> None:
+    """Tell before the work is done that a picture cannot be drawn.
 
     Raises:
         UsageError: matplotlib is missing, or the format is unknown.
@@ -22,6 +25,19 @@ def draw(runs: Sequence[Run], path: Path) -> None:
         from matplotlib.figure import Figure
     except ImportError:
         raise UsageError("a picture needs matplotlib", "pip install 'promptlint-cache[plot]'") from None
+    if path.suffix.lower().removeprefix(".") not in Figure().canvas.get_supported_filetypes():
+        raise UsageError(f"{path}: no format of that name", _ENDING)
+
+
+def draw(runs: Sequence[Run], path: Path) -> None:
+    """Write a picture in the format of the file's ending (svg, png, pdf).
+
+    Raises:
+        UsageError: matplotlib is missing, or the format is unknown.
+        InputError: the file cannot be written.
+    """
+    from matplotlib.figure import Figure
+
     timed = any(run.timings for run in runs)
     figure = Figure(figsize=(12 if timed else 7, 3.4 * len(runs)), layout="tight")
     axes = figure.subplots(len(runs), 2 if timed else 1, squeeze=False)
@@ -32,7 +48,9 @@ def draw(runs: Sequence[Run], path: Path) -> None:
     try:
         figure.savefig(path)
     except ValueError as error:
-        raise UsageError(f"{path}: {error}", "end the file's name with .svg, .png or .pdf") from None
+        raise UsageError(f"{path}: {error}", _ENDING) from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}", "check folder and rights") from None
 
 
 def _hits(axis: Any, run: Run) -> None:

@@ -95,7 +95,7 @@ def _prompt(path: str, number: int, line: str) -> Prompt:
     salt = str(value.get("salt") or value.get("cache_salt") or "")
     blank = Prompt(path, (Piece("", path, number),), f"line {number}", salt=salt)
     content = value.get("tokens", value.get("prompt"))
-    if isinstance(content, list) and content and all(isinstance(t, int) and t >= 0 for t in content):
+    if isinstance(content, list) and content and all(type(t) is int and t >= 0 for t in content):
         return replace(blank, ids=tuple(content))
     if isinstance(content, str) and content:
         return replace(blank, pieces=(Piece(content, path, number),))

@@ -13,13 +13,13 @@ from promptlint.cache.base import PrefixCache
 from promptlint.cache.blocks import Extra
 from promptlint.cache.pool import BlockPool
 from promptlint.cache.radix import RadixCache
-from promptlint.errors import InputError, UsageError
+from promptlint.errors import UsageError
 from promptlint.words import counted
 from promptlint_runtime.compute import ModelCompute
 from promptlint_runtime.engine import Outcome, run
 from promptlint_runtime.kv import KvStore, Storage, bytes_per_token
 from promptlint_runtime.measure import Timer, matmul_rate
-from promptlint_runtime.memory import check_room, free_bytes, gib
+from promptlint_runtime.memory import check_room, explained, free_bytes, gib
 from promptlint_runtime.models import Loaded
 from promptlint_runtime.predict import predict
 from promptlint_runtime.report import Advance, Run, Setting, Timing, versions
@@ -67,7 +67,8 @@ class Replay:
             f"keys and values of {counted(self._capacity, 'token')}",
             "give a smaller --kv-memory, or --kv int8",
         )
-        self._kv = KvStore(adapter.sizes, self._capacity, adapter.dtype, adapter.device, options.storage)
+        with explained("give a smaller --kv-memory"):
+            self._kv = KvStore(adapter.sizes, self._capacity, adapter.dtype, adapter.device, options.storage)
 
     def _fit(self, largest: int) -> int:
         block = self._options.block_tokens
@@ -91,7 +92,16 @@ class Replay:
         return BlockPool(self._capacity // block, block)
 
     def run(self, title: str, sent: Sequence[Sent], advance: Advance) -> Run:
-        """Replay on an empty cache; an interrupt ends it with what is known so far."""
+        """Replay on an empty cache; an interrupt ends it with what is known so far.
+
+        Raises:
+            InputError: memory ran out.
+        """
+        step = f"give a smaller --kv-memory, or --step-tokens below {self._options.limits.step_tokens}"
+        with explained(step):
+            return self._run(title, sent, advance)
+
+    def _run(self, title: str, sent: Sequence[Sent], advance: Advance) -> Run:
         options, adapter = self._options, self._loaded.adapter
         requests = [self._request(s) for s in sent]
         cache, outcomes, partial = self.make_cache(), [], False
@@ -103,18 +113,21 @@ class Replay:
                 advance(title, len(outcomes), len(requests))
         except KeyboardInterrupt:
             partial = True
-        except torch.OutOfMemoryError as error:
-            raise _explain(error, options) from None
         seconds = perf_counter() - begun
         predicted = self._predict(requests, outcomes, partial)
         timings: tuple[Timing, ...] = ()
         rate = None
         if not partial:
             timings, partial = self._time(outcomes, advance)
+        try:
             rate = matmul_rate(adapter.shape, adapter.dtype, adapter.device) if timings else None
+        except KeyboardInterrupt:
+            partial = True
         notes = []
         if adapter.device.type == "cpu":
             notes.append(f"no GPU is used: times are those of {torch.get_num_threads()} CPU threads")
+        if self._loaded.tokenizer is None and any(item.prompt.ids is None for item in sent):
+            notes.append("the model has no tokenizer: its tokens are those of another vocabulary, renamed")
         return Run(
             title=title,
             setting=self._setting(),
@@ -185,11 +198,3 @@ def _device_name(device: torch.device) -> str:
     if device.type == "cuda":
         return f"{device} ({torch.cuda.get_device_name(device)})"
     return f"{device} ({platform.machine()}, {counted(torch.get_num_threads(), 'thread')})"
-
-
-def _explain(error: Exception, options: Options) -> InputError:
-    free = free_bytes(torch.device("cuda")) or 0
-    return InputError(
-        f"the device ran out of memory ({str(error).splitlines()[0]}; {gib(free)} free now)",
-        f"give a smaller --kv-memory, or --step-tokens below {options.limits.step_tokens}",
-    )

@@ -21,13 +21,21 @@ from promptlint_runtime.variants import variants
 def self_test(
     local: Local, prompts: Sequence[Prompt], options: Options, advance: Advance
 ) -> tuple[list[Step], list[Run]]:
-    """Run the three steps; the runs are those of the first and the third."""
+    """Run the three steps; the runs are those of the first and the third.
+
+    After an interrupt there are no verdicts.
+    """
     untimed = replace(options, timed=0)
-    ratio, moved = local.replay(variants(prompts, as_written=True, reordered=True), untimed, advance)
+    runs = local.replay(variants(prompts, as_written=True, reordered=True), untimed, advance)
+    if runs[-1].partial:
+        return [], runs
+    ratio, moved = runs
     longest = max(prompts, key=lambda prompt: len(local.encode(prompt).ids))
     three = [("three calls", [longest] * 3)]
     (calls,) = local.replay(three, replace(options, timed=1, passes=1, order="given"), advance)
     (control,) = local.replay(three, replace(untimed, cache="off", passes=1, order="given"), advance)
+    if calls.partial or control.partial:
+        return [], [ratio, replace(moved, partial=True)]
     steps = [_ratio(ratio), _third_call(calls, control), _moved(ratio, moved)]
     return steps, [ratio, moved]
 

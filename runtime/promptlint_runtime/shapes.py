@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from promptlint.errors import UsageError
+from promptlint.errors import InputError, UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +124,26 @@ _FAMILIES = {
 }
 
 
+_WHOLE = "give the folder of a whole Hugging Face model"
+
+
 def from_config(config: Mapping[str, Any], name: str) -> Shape | None:
     """Read a Hugging Face ``config.json``; None where the family or a feature is not ours.
 
     A None sends the model to the `transformers` adapter, which is slower and knows every family.
+
+    Raises:
+        InputError: a size is missing, or is none.
     """
+    try:
+        return _read(config, name)
+    except KeyError as error:
+        raise InputError(f"{name}: its configuration has no {error}", _WHOLE) from None
+    except (TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise InputError(f"{name}: its configuration makes no sense ({error})", _WHOLE) from None
+
+
+def _read(config: Mapping[str, Any], name: str) -> Shape | None:
     family = _FAMILIES.get(str(config.get("model_type")))
     if family is None or config.get("hidden_act", "silu") != "silu":
         return None

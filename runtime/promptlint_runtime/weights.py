@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -14,6 +15,8 @@ from promptlint.errors import InputError
 from promptlint_runtime.adapters.llama import Weights
 from promptlint_runtime.shapes import Shape
 
+_AGAIN = "get the model again"
+
 
 def from_folder(folder: Path) -> Weights:
     """Read ``*.safetensors`` of a Hugging Face folder, tensor by tensor.
@@ -21,18 +24,26 @@ def from_folder(folder: Path) -> Weights:
     Raises:
         InputError: there are none, or a tensor is missing.
     """
-    from safetensors import safe_open
+    from safetensors import SafetensorError, safe_open
 
     index = folder / "model.safetensors.index.json"
-    if index.is_file():
-        names = sorted(set(json.loads(index.read_text("utf-8"))["weight_map"].values()))
-        files = [folder / name for name in names]
-    else:
-        files = sorted(folder.glob("*.safetensors"))
+    try:
+        if index.is_file():
+            names = sorted(set(json.loads(index.read_text("utf-8"))["weight_map"].values()))
+            files = [folder / name for name in names]
+        else:
+            files = sorted(folder.glob("*.safetensors"))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise InputError(f"{index}: not an index of weights ({error})", _AGAIN) from None
     if not files:
         raise InputError(f"{folder}: no safetensors files", "convert the model with save_pretrained")
-    opened: list[Any] = [safe_open(str(file), framework="pt") for file in files]
-    homes = {key: file for file in opened for key in file.keys()}  # noqa: SIM118 (not a dict)
+    homes: dict[str, Any] = {}
+    for file in files:
+        try:
+            opened: Any = safe_open(str(file), framework="pt")
+        except (SafetensorError, OSError) as error:
+            raise InputError(f"{file}: not whole ({error})", _AGAIN) from None
+        homes |= dict.fromkeys(opened.keys(), opened)
 
     def weights(name: str) -> Tensor:
         if name not in homes:
@@ -43,6 +54,30 @@ def from_folder(folder: Path) -> Weights:
     return weights
 
 
+def checked(weights: Weights, shape: Shape, where: Path) -> Weights:
+    """Return the same weights, each looked at for the size that the shape gives it.
+
+    Raises (the function returned):
+        InputError: a tensor has another size.
+    """
+    sizes = _tensor_sizes(shape)
+
+    def sized(name: str) -> Tensor:
+        tensor, wanted = weights(name), _size_of(sizes, name)
+        if tensor.shape != wanted:
+            raise InputError(
+                f"{where}: tensor {name} has the sizes {tuple(tensor.shape)}, and the configuration says {wanted}",
+                "weights and configuration are of two models: get both again",
+            )
+        return tensor
+
+    return sized
+
+
+def _size_of(sizes: Mapping[str, tuple[int, ...]], name: str) -> tuple[int, ...]:
+    return sizes[name.split(".", 3)[3] if name.startswith("model.layers.") else name]
+
+
 def random(shape: Shape, seed: int, dtype: torch.dtype, device: torch.device) -> Weights:
     """Make normal weights of deviation 0.02, each from a seed of its own.
 
@@ -51,7 +86,7 @@ def random(shape: Shape, seed: int, dtype: torch.dtype, device: torch.device) ->
     sizes = _tensor_sizes(shape)
 
     def weights(name: str) -> Tensor:
-        size = sizes[name.split(".", 3)[3] if name.startswith("model.layers.") else name]
+        size = _size_of(sizes, name)
         if len(size) == 1:
             fill = torch.zeros if name.endswith("bias") else torch.ones
             return fill(size, dtype=dtype, device=device)

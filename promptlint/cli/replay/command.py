@@ -18,7 +18,7 @@ from promptlint.cli.params import (
 )
 from promptlint.cli.replay.inputs import read_all
 from promptlint.cli.replay.remote import in_vllm, on_server
-from promptlint.cli.replay.show import progress, show
+from promptlint.cli.replay.show import check_outputs, progress, show
 from promptlint.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -111,6 +111,7 @@ def command(paths: tuple[str, ...], fetch_model: str | None, **options: Any) -> 
         raise UsageError("nothing to replay", "name a file with prompts, a template or a request log")
     if not options["endpoint"]:
         _need_torch()
+    check_outputs(options)
     prompts = read_all(paths, options)
     verdicts: list[Step] = []
     with progress(enabled=not options["quiet"]) as advance:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,9 +13,29 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptlint.cli.common import write_whole
+from promptlint.errors import InputError
 
 if TYPE_CHECKING:
     from promptlint_runtime.report import Advance, Run, Step
+
+
+def check_outputs(options: dict[str, Any]) -> None:
+    """Find out before the work is done that its report could not be written.
+
+    Raises:
+        InputError: a folder is missing, or not to be written to.
+        UsageError: the picture cannot be drawn.
+    """
+    for path in filter(None, (options["output_file"], options["picture"])):
+        folder = path.parent
+        if not folder.is_dir() or not os.access(folder, os.W_OK):
+            raise InputError(
+                f"{path}: cannot be written: no such folder, or no right to", "check folder and rights"
+            )
+    if options["picture"]:
+        from promptlint_runtime.picture import check_drawing
+
+        check_drawing(options["picture"])
 
 
 def show(runs: Sequence[Run], steps: Sequence[Step], options: dict[str, Any]) -> None:

@@ -114,7 +114,8 @@ class Endpoint:
     def _manner(self) -> Manner:
         # A part of a prompt can be sent where ids are, and the salt goes beside them.
         ids = self._surface.name == "completions" and self._encode is not None
-        off = self.server.engine == "llama.cpp" or self._surface.name == "messages"
+        hosted = not self.server.engine  # an engine of that API caches with and without marks
+        off = self.server.engine == "llama.cpp" or (hosted and self._surface.name == "messages")
         return Manner(prefix=ids and self.server.engine in _SALTED, off=off)
 
     def run(self, title: str, sent: Sequence[Sent], advance: Advance) -> Run:
