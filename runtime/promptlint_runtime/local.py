@@ -69,8 +69,8 @@ class Local:
         for name, block in (("block", options.block_tokens), ("radix", 1)):
             one = replace(untimed, cache=name, block_tokens=block)
             runs += self.replay([(name, given)], one, advance)
-        if any(run.partial for run in runs):
-            return runs
+            if runs[-1].partial:
+                return runs
         with explained("replay fewer or shorter prompts"):
             found = replay_modules(model, prompts, cut, advance)
         setting = replace(runs[0].setting, cache="modules", block_tokens=1, capacity_tokens=None)

@@ -125,7 +125,8 @@ class Replay:
             partial = True
         notes = []
         if adapter.device.type == "cpu":
-            notes.append(f"no GPU is used: times are those of {torch.get_num_threads()} CPU threads")
+            threads = counted(torch.get_num_threads(), "CPU thread")
+            notes.append(f"no GPU is used: times are those of {threads}")
         if self._loaded.tokenizer is None and any(item.prompt.ids is None for item in sent):
             notes.append("the model has no tokenizer: its tokens are those of another vocabulary, renamed")
         return Run(
