@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _ROOT = re.compile(r"\w*")
 MAX_DEPTH = 8
 MAX_OWN_STEPS = 60_000  # of an entry or module body
-MAX_STEPS = 1_000  # of all that an entry calls
+MAX_STEPS = 2_000  # of all that an entry calls
 MAX_CHAIN = 6
 
 
