@@ -86,9 +86,9 @@ def _read(path: Path, function: str, config: Config, cwd: Path, judge: Judge, wo
 
     world.read(target.path)
     files = list(dict.fromkeys([target.path, *(p for p in listing if p.endswith(".py"))]))
-    skip = frozenset(files) - {target.path}
-    units = python.analyze(files, world.context(listing), judge.catalog, root=cwd, skip=skip, only=function)
-    return [layout for unit in units if unit.path == target.path for layout in unit.layouts]
+    paths = (target.path,)
+    units = python.analyze(files, world.context(listing), judge.catalog, root=cwd, paths=paths, only=function)
+    return [layout for unit in units for layout in unit.layouts]
 
 
 def _inspected(layout: Layout, judge: Judge, values: Mapping[str, Any]) -> Inspected:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, cast
 
 from promptlint.discover import Target
@@ -15,10 +17,10 @@ from promptlint.report import FileError
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
-    from multiprocessing.process import BaseProcess
+    from multiprocessing.synchronize import Lock
 
 Work = Callable[..., Iterator[tuple[Target, Result]]]
-"""A function of a module: called with the targets of one process, then with what all have in common."""
+"""A function of a module: called with the targets of one process, as they come, then with what all have in common."""
 
 
 def shares(targets: Sequence[Target], jobs: int, worth: int) -> list[Sequence[Target]]:
@@ -66,11 +68,15 @@ def _cores() -> int:
 
 
 def spread(
-    work: Work, parts: Sequence[Sequence[Target]], common: tuple[Any, ...]
+    work: Work,
+    parts: Sequence[Sequence[Target]],
+    common: tuple[Any, ...],
+    meanwhile: Iterable[tuple[Target, Result]] = (),
 ) -> Iterator[tuple[Target, Result]]:
     """Yield what ``work`` yields for each part, each in a process of its own, as it comes.
 
-    A process that dies takes nobody with it: its unfinished files get an error each.
+    A process that is done with its part helps with the end of the others'. ``meanwhile`` is what this process
+    does itself. A process that dies takes nobody with it: the file that it was at gets an error.
 
     Raises:
         PromptlintError: one of the processes raised it.
@@ -78,40 +84,77 @@ def spread(
     import multiprocessing  # 15 ms
     from multiprocessing.connection import wait
 
-    running: dict[Connection, tuple[BaseProcess, dict[str, Target]]] = {}
+    own = iter(meanwhile)
+    claims = _Claims(parts, multiprocessing.Lock(), multiprocessing.RawArray("B", sum(map(len, parts))))
+    running: dict[Connection, multiprocessing.Process] = {}
+    done: set[str] = set()
+    died = False
     try:
-        for part in parts:
+        for number in range(len(parts)):
             ours, theirs = multiprocessing.Pipe(duplex=False)
-            process = multiprocessing.Process(target=_serve, args=(theirs, work, part, common), daemon=True)
+            process = multiprocessing.Process(
+                target=_serve, args=(theirs, work, claims, number, common), daemon=True
+            )
             process.start()
             theirs.close()
-            running[ours] = process, {target.path: target for target in part}
+            running[ours] = process
         while running:
-            for ready in wait(list(running)):
+            mine = next(own, None)
+            if mine is not None:
+                yield mine
+            for ready in wait(list(running), 0 if mine is not None else None):
                 connection = cast("Connection", ready)
-                started, waiting = running[connection]
                 try:
                     said = connection.recv()
                 except EOFError:
-                    del running[connection]
-                    started.join()
-                    yield from _lost(started, waiting)
+                    process = running.pop(connection)
+                    process.join()
+                    died = died or process.exitcode != 0
                     continue
                 if isinstance(said, PromptlintError):
                     raise said
-                waiting.pop(said[0].path, None)
+                done.add(said[0].path)
                 yield said
+        yield from own
+        if died:
+            yield from _lost(target for part in parts for target in part if target.path not in done)
     finally:
-        for started, _ in running.values():
-            started.terminate()
-            started.join()
+        for process in running.values():
+            process.terminate()
+            process.join()
 
 
-def _serve(connection: Connection, work: Work, part: Sequence[Target], common: tuple[Any, ...]) -> None:
+@dataclass(frozen=True, slots=True)
+class _Claims:
+    """Which targets were taken by a process; the bytes lie in memory that all of them share."""
+
+    parts: Sequence[Sequence[Target]]
+    lock: Lock
+    taken: Any
+
+    def of(self, number: int) -> Iterator[Target]:
+        """Yield the targets of one part, then what is left of the others, from their ends."""
+        starts = [0, *accumulate(map(len, self.parts))]
+        spans = [range(start, stop) for start, stop in pairwise(starts)]
+        order = [
+            *spans[number],
+            *(i for span in spans[number + 1 :] + spans[:number] for i in reversed(span)),
+        ]
+        targets = [target for part in self.parts for target in part]
+        for index in order:
+            locked = self.lock.acquire(timeout=10)  # whoever holds it longer is dead
+            free, self.taken[index] = not self.taken[index], 1
+            if locked:
+                self.lock.release()
+            if free:
+                yield targets[index]
+
+
+def _serve(connection: Connection, work: Work, claims: _Claims, number: int, common: tuple[Any, ...]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process hears it too, and ends this one
     gc.disable()  # as in the first process
     try:
-        for item in work(part, *common):
+        for item in work(claims.of(number), *common):
             connection.send(item)
     except PromptlintError as error:
         connection.send(error)
@@ -119,8 +162,8 @@ def _serve(connection: Connection, work: Work, part: Sequence[Target], common: t
     os._exit(0)  # all is sent: to take every syntax tree apart first would take as long as some of the work
 
 
-def _lost(process: BaseProcess, waiting: dict[str, Target]) -> Iterator[tuple[Target, Result]]:
-    why = f"a process ended with {process.exitcode}"
-    for path, target in waiting.items():
-        error = FileError(path, f"not finished: {why}", "try --jobs 1", internal=True, named=target.named)
-        yield target, Result(path, error=error)
+def _lost(targets: Iterable[Target]) -> Iterator[tuple[Target, Result]]:
+    for target in targets:
+        why = "not finished: the process that was at it ended"
+        error = FileError(target.path, why, "try --jobs 1", internal=True, named=target.named)
+        yield target, Result(target.path, error=error)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from promptlint.config import Config
 from promptlint.discover import Target
@@ -17,18 +18,21 @@ from promptlint.findings import Finding
 from promptlint.source import Place
 from promptlint.suppress import parse
 
+if TYPE_CHECKING:
+    from promptlint.frontends import python
+
 WORTH = 60  # files that pay for one more process
 
 
 def check_python(
-    targets: Sequence[Target],
+    targets: Iterable[Target],
     config: Config,
     cwd: Path,
     listing: tuple[str, ...],
     world: World | None = None,
     judge: Judge | None = None,
 ) -> Iterator[tuple[Target, Result]]:
-    """Check Python files.
+    """Check Python files, one after the other as ``targets`` gives them.
 
     All Python files of the listing are linked; results are given for ``targets`` only. A process of
     its own makes its own ``world`` and ``judge``.
@@ -37,42 +41,56 @@ def check_python(
 
     world = world or World(config, cwd)
     judge = judge or Judge(config)
-    wanted = {target.path: target for target in targets}
-    files = [path for path in dict.fromkeys([*wanted, *listing]) if path.endswith(".py")]
-    skip = frozenset(files) - wanted.keys()
+    files = tuple(path for path in listing if path.endswith(".py"))
+    left, taken = iter(targets), list[Target]()
+
+    def paths() -> Iterator[str]:
+        for target in left:
+            taken.append(target)
+            yield target.path
+
+    while True:
+        units = python.analyze(files, world.context(listing), judge.catalog, root=cwd, paths=paths())
+        try:
+            for unit in units:
+                *without, target = taken
+                taken.clear()
+                yield from ((one, _result(one, world)) for one in without)  # no prompt begins there
+                yield target, _judged(unit, target, world, judge)
+            break
+        except PromptlintError:
+            raise
+        except Exception as error:
+            if not taken:
+                raise
+            # Another analysis, that remembers nothing of this one, goes on behind the file that ended it.
+            *without, target = taken
+            taken.clear()
+            yield from ((one, _result(one, world)) for one in without)
+            yield target, Result(target.path, error=failure(target.path, error, named=target.named))
+    yield from ((one, _result(one, world)) for one in taken)
+
+
+def _judged(unit: python.Unit, target: Target, world: World, judge: Judge) -> Result:
+    result = _result(target, world)
+    if result.error is not None:
+        return result
     try:
-        units = python.analyze(files, world.context(listing), judge.catalog, root=cwd, skip=skip)
-        for unit in units:
-            target = wanted.pop(unit.path, None)
-            if target is None:
-                continue
-            result = _result(target, world)
-            if result.error is None:
-                dependencies = tuple(sorted({unit.path, *unit.dependencies}))
-                result = replace(result, dependencies=dependencies, listed=True, outlines=unit.outlines)
-                try:
-                    findings = tuple(judge.findings(unit.layouts))
-                    ranges = settled(unit.path, unit.layouts)
-                    names = _where_names_suffice(unit.names, findings, ranges)
-                    result = replace(result, findings=findings, settled=ranges, names=names)
-                except Exception as error:
-                    if isinstance(error, PromptlintError) and not isinstance(error, InputError):
-                        raise
-                    result = Result(unit.path, error=failure(unit.path, error, named=target.named))
-            yield target, result
-    except PromptlintError:
-        raise
+        findings = tuple(judge.findings(unit.layouts))
+        ranges = settled(unit.path, unit.layouts)
+        return replace(
+            result,
+            findings=findings,
+            settled=ranges,
+            dependencies=tuple(sorted({unit.path, *unit.dependencies})),
+            names=_where_names_suffice(unit.names, findings, ranges),
+            outlines=unit.outlines,
+            listed=True,
+        )
     except Exception as error:
-        left = list(wanted.values())
-        if len(left) == 1:
-            yield left[0], Result(left[0].path, error=failure(left[0].path, error, named=left[0].named))
-            return
-        # One of them did it, and the analysis does not say which: halve until it stands alone.
-        for half in (left[: len(left) // 2], left[len(left) // 2 :]):
-            yield from check_python(half, config, cwd, listing, world, judge)
-        return
-    for target in wanted.values():  # nothing in them: no prompt begins there
-        yield target, _result(target, world)
+        if isinstance(error, PromptlintError) and not isinstance(error, InputError):
+            raise
+        return Result(unit.path, error=failure(unit.path, error, named=target.named))
 
 
 def _where_names_suffice(

@@ -112,7 +112,7 @@ class _Run:
     @cached_property
     def _listing(self) -> tuple[str, ...]:
         """Every file that an include or import may lead to."""
-        listing = dict.fromkeys(self._found.listing)
+        listing = dict.fromkeys((*(t.path for t in self._found.targets), *self._found.listing))
         alone = {t.file.parent for t in self._found.targets if t.alone}
         for folder in sorted(alone):
             if folder.is_dir():
@@ -188,20 +188,23 @@ class _Run:
     def _fresh(self, left: Sequence[Target]) -> Iterable[tuple[Target, Result]]:
         texts = [t for t in left if t.type is not FileType.PYTHON]
         python = [t for t in left if t.type is FileType.PYTHON]
-        config, cwd = self._config, self._request.cwd
-        parts = shares(texts, config.jobs, WORTH_TEXTS)
+        jobs = self._config.jobs
+        parts = shares(texts, jobs, WORTH_TEXTS)
+        read = spread(check_texts, parts, self._common()) if len(parts) > 1 else self._texts(texts)
+        parts = neighbours(python, jobs, WORTH_PYTHON)
         if len(parts) > 1:
-            yield from spread(check_texts, parts, (config, cwd, self._listing))
-        else:
-            for target in texts:
-                yield target, check_file(target, self._world, self._judge, lambda: self._listing, config)
-        if not python:
+            yield from spread(check_python, parts, self._common(), read)
             return
-        parts = neighbours(python, config.jobs, WORTH_PYTHON)
-        if len(parts) > 1:
-            yield from spread(check_python, parts, (config, cwd, self._listing))
-        else:
-            yield from check_python(python, config, cwd, self._listing, self._world, self._judge)
+        yield from read
+        if python:
+            yield from check_python(python, *self._common(), self._world, self._judge)
+
+    def _common(self) -> tuple[Config, Path, tuple[str, ...]]:
+        return self._config, self._request.cwd, self._listing
+
+    def _texts(self, targets: Iterable[Target]) -> Iterator[tuple[Target, Result]]:
+        for target in targets:
+            yield target, check_file(target, self._world, self._judge, lambda: self._listing, self._config)
 
     def _suppress(
         self, findings: list[Finding], results: Iterable[Result], selection: Selection

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -130,7 +130,7 @@ def check_file(
 
 
 def check_texts(
-    targets: Sequence[Target], config: Config, cwd: Path, listing: tuple[str, ...]
+    targets: Iterable[Target], config: Config, cwd: Path, listing: tuple[str, ...]
 ) -> Iterator[tuple[Target, Result]]:
     """Check files that are not Python, in a process of its own."""
     world, judge = World(config, cwd), Judge(config)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -35,11 +35,13 @@ def analysed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     seen: list[str] = []
     inner = python.analyze
 
-    def noting(
-        files: Sequence[str], *args: object, skip: frozenset[str], **kw: object
-    ) -> Iterator[python.Unit]:
-        seen.extend(path for path in files if path not in skip)
-        return inner(files, *args, skip=skip, **kw)  # type: ignore[arg-type]
+    def noting(*args: object, paths: Iterable[str], **options: object) -> Iterator[python.Unit]:
+        def noted() -> Iterator[str]:
+            for path in paths:
+                seen.append(path)
+                yield path
+
+        return inner(*args, paths=noted(), **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(python, "analyze", noting)
     return seen

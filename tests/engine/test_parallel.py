@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from promptlint.discover import Target
-from promptlint.engine.parallel import neighbours, shares
+from promptlint.engine.parallel import neighbours, shares, spread
+from promptlint.engine.units import Result
 from promptlint.filetypes import FileType
 
 
@@ -36,3 +40,20 @@ def test_every_file_is_dealt_out_once(tmp_path: Path) -> None:
 def test_a_file_that_is_gone_counts_as_small(tmp_path: Path) -> None:
     gone = Target("gone.py", tmp_path / "gone.py", FileType.PYTHON)
     assert neighbours([gone, *targets(tmp_path, [5, 5, 5])], 2, 1)[0][0] is gone
+
+
+def slow_first(targets: Iterable[Target], *common: object) -> Iterator[tuple[Target, Result]]:
+    """Stand in for a check: the file named 0 takes long, and each result says which process gave it."""
+    for target in targets:
+        time.sleep(0.5 if target.path == "0.py" else 0.005)
+        yield target, Result(target.path, dependencies=(str(os.getpid()),))
+
+
+def test_who_is_done_helps_the_others(tmp_path: Path) -> None:
+    files = targets(tmp_path, [1] * 40)
+    own = [(Target("own.j2", tmp_path, FileType.JINJA), Result("own.j2"))]
+    found = dict(spread(slow_first, [files[:20], files[20:]], (), own))
+    assert {target.path for target in found} == {f.path for f in files} | {"own.j2"}
+    by = {target.path: result.dependencies for target, result in found.items()}
+    assert by["0.py"] != by["39.py"]
+    assert [by[f.path] for f in files[1:]] == [by["39.py"]] * 39

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,36 +14,32 @@ Tree = Callable[[dict[str, str]], Path]
 
 def test_one_file_that_breaks_the_analysis_stands_alone(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     root = tree({f"m{n}.py": "prompt = 'x'\n" for n in range(9)})
-    given: list[int] = []
+    given: list[list[str]] = []
 
-    def analyze(
-        files: Sequence[str], *args: object, skip: frozenset[str], **kwargs: object
-    ) -> Iterator[python.Unit]:
-        left = [path for path in files if path not in skip]
-        given.append(len(left))
-        for path in left:
+    def analyze(*args: object, paths: Iterable[str], **kwargs: object) -> Iterator[python.Unit]:
+        given.append([])
+        for path in paths:
+            given[-1].append(path)
             if path == "m5.py":
                 raise ZeroDivisionError("toy")
-            yield python.Unit(path, (), (path,))
+            if path != "m4.py":  # nothing in it
+                yield python.Unit(path, (), (path,))
 
     monkeypatch.setattr(python, "analyze", analyze)
     report = check(Request((".",), Config(root=root, cache=False, jobs=1), root))
     assert [(e.path, e.internal) for e in report.errors] == [("m5.py", True)]
     assert report.files == 8
-    assert given[0] == 9
-    assert len(given) <= 2 * 4  # halves, not one run a file
+    assert given == [[f"m{n}.py" for n in range(6)], ["m6.py", "m7.py", "m8.py"]]
 
 
 def test_unchanged_files_are_skipped(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     root = tree({"a.py": "prompt = 'x'\n", "b.py": "import a\n", "c.py": "prompt = 'z'\n"})
     given: list[list[str]] = []
 
-    def analyze(
-        files: Sequence[str], *args: object, skip: frozenset[str], **kwargs: object
-    ) -> Iterator[python.Unit]:
-        left = [path for path in files if path not in skip]
-        given.append(left)
-        for path in left:
+    def analyze(*args: object, paths: Iterable[str], **kwargs: object) -> Iterator[python.Unit]:
+        given.append([])
+        for path in paths:
+            given[-1].append(path)
             yield python.Unit(path, (), ("a.py", "b.py") if path == "b.py" else (path,))
 
     monkeypatch.setattr(python, "analyze", analyze)

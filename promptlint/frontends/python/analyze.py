@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -51,14 +51,14 @@ def analyze(
     catalog: Catalog,
     *,
     root: Path | None = None,
-    skip: Container[str] = (),
-    jobs: int = 1,
+    paths: Iterable[str] | None = None,
     only: str = "",
 ) -> Iterator[Unit]:
-    """Yield the layouts of each file that has to do with prompts, in the order of ``files``.
+    """Yield the layouts of each file that has to do with prompts, in the order of ``paths``.
 
-    ``files`` names every Python file of the project; those in ``skip`` are read only when another
-    leads there. ``only`` limits the entries to one function (``layout module:function``).
+    ``files`` names every Python file of the project; without ``paths`` all of them are meant, and those that are
+    not in it are read only when another leads there. ``only`` limits the entries to one function (``layout
+    module:function``).
     """
     sys.setrecursionlimit(max(sys.getrecursionlimit(), 6000))
     project = Project(files, context)
@@ -66,9 +66,7 @@ def analyze(
     machine = Machine(project, catalog, recorder)
     machine.evaluate = partial(evaluate, machine)
     machine.execute = partial(execute, machine)
-    for path in files:
-        if path in skip:
-            continue
+    for path in files if paths is None else paths:
         source = context.load(path)
         if source is None or not (only or "prompt" in path.lower() or triggers(source.text)):
             continue
