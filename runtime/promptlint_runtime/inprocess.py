@@ -69,7 +69,8 @@ class Vllm:
             raise UsageError(
                 f"--engine vllm needs vLLM ({error})", "install vLLM, or give --endpoint"
             ) from None
-        if int(options.get("data_parallel_size", 1)) > 1:
+        launched = options.get("distributed_executor_backend") == "external_launcher"
+        if int(options.get("data_parallel_size", 1)) > 1 and not launched:
             raise UsageError(
                 "vLLM gives no data parallel replicas within one process",
                 "start `vllm serve --data-parallel-size N` and give --endpoint",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
@@ -126,6 +127,13 @@ def test_nothing_is_sent_to_a_paid_api_without_consent(monkeypatch: pytest.Monke
     monkeypatch.setattr("click.confirm", lambda *_, **__: next(answers))
     allow("api.example.com", 101, None, free=False)
     with pytest.raises(UsageError, match="nothing was sent"):
+        allow("api.example.com", 101, None, free=False)
+
+    def nobody(*_: object, **__: object) -> bool:
+        raise click.Abort
+
+    monkeypatch.setattr("click.confirm", nobody)
+    with pytest.raises(UsageError, match="nothing was sent"):  # the tests' standard input is no terminal
         allow("api.example.com", 101, None, free=False)
 
 

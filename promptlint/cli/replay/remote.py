@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -136,7 +137,12 @@ def allow(host: str, tokens: int, limit: int | None, *, free: bool) -> None:
         )
     if free or limit is not None:
         return
-    if not click.confirm(
-        f"Send up to {counted(tokens, 'token')} to {host}? It may charge for them.", err=True
-    ):
+    try:
+        question = f"Send up to {counted(tokens, 'token')} to {host}? It may charge for them."
+        agreed = click.confirm(question, err=True)
+    except click.Abort:
+        if sys.stdin.isatty():
+            raise
+        agreed = False  # there is nobody to ask
+    if not agreed:
         raise UsageError("nothing was sent", "agree, or give --max-tokens-spent")
