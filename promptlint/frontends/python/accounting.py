@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from promptlint.frontends.python.modules import Module
-from promptlint.frontends.python.nodes import walk
+from promptlint.frontends.python.nodes import walk, within
 from promptlint.layout import Confidence, Layout, LayoutKind, Observation
 
 # Inclusive surfaces: the input count, and the cached tokens inside it.
@@ -49,21 +49,10 @@ def _scopes(tree: ast.Module) -> Iterator[list[ast.stmt]]:
             yield node.body
 
 
-def _own(body: list[ast.stmt]) -> Iterator[ast.AST]:
-    """Walk statements without entering functions and classes, in the order of the text."""
-    waiting: list[ast.AST] = list(reversed(body))
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            continue
-        yield node
-        waiting.extend(reversed(list(ast.iter_child_nodes(node))))
-
-
 def _faults(body: list[ast.stmt]) -> Iterator[tuple[ast.AST, str]]:
     names: dict[str, str] = {}
     inner: set[ast.AST] = set()
-    for node in _own(body):
+    for node in within(body):
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             names[node.targets[0].id] = _count(node.value, names)
         if not isinstance(node, ast.BinOp) or node in inner:

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from promptlint.frontends import jinja
 from promptlint.frontends.mapped import MappedText
 from promptlint.frontends.python import access, text
 from promptlint.frontends.python.machine import Frame, Machine
@@ -51,6 +50,8 @@ def dialect_parts(m: Machine, parts: tuple[Part, ...], dialect: str) -> tuple[Pa
     """Split known text at the placeholders of a template dialect."""
     if dialect != "jinja":
         return text.with_fields(parts, _STYLES.get(dialect, "format"))
+    from promptlint.frontends import jinja  # a tenth of a small check, and most programs hold no template
+
     out: list[Part] = []
     for part in parts:
         if isinstance(part, Lit):
@@ -75,6 +76,8 @@ def template_file(m: Machine, name: str, env: Value | None, node: ast.AST, frame
     source = m.project.context.load(path) if path else None
     if source is None or path is None:
         return None
+    from promptlint.frontends import jinja
+
     m.project.reads.add((path, None))
     fragment = jinja.segments(MappedText.of(source), m.project.context)
     return Template(tuple(Seg(s) for s in fragment.segments), globals_of(m, env, node, frame), kind="jinja")

@@ -7,13 +7,13 @@ import posixpath
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from promptlint.frontends.documents import tree
 from promptlint.frontends.mapped import MappedText
 from promptlint.frontends.python.machine import Frame, Machine
 from promptlint.frontends.python.pieces import Lit, TextSource
 from promptlint.frontends.python.values import Const, DictV, Item, ListV, Obj, Str, Unknown, Value
 
 if TYPE_CHECKING:
+    from promptlint.frontends.documents import tree
     from promptlint.frontends.python.calls import Arguments
 
 _HERE = "<here>"
@@ -142,6 +142,8 @@ def _loads(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value 
         source = m.project.context.load(path)
         if source is None or source.text != value.parts[0].text:
             path = None
+    from promptlint.frontends.documents import tree
+
     source = m.project.context.load(path) if path else None
     if source is None or path is None or tree.format_of(path) is None:
         return None
@@ -156,6 +158,8 @@ def _loads(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value 
 
 def data(node: tree.Node, depth: int = 0) -> Value:
     """Turn a data file's tree into values that keep their places."""
+    from promptlint.frontends.documents import tree
+
     if isinstance(node, MappedText):
         return Str((Lit(node.text, TextSource(node.path, lambda: node)),)) if node.text else Str(())
     if isinstance(node, tree.ListNode):

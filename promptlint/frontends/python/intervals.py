@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from promptlint.frontends.python.modules import Module
-from promptlint.frontends.python.nodes import walk
+from promptlint.frontends.python.nodes import children, walk
 from promptlint.layout import Layout, Observation, Step
 from promptlint.source import Place
 
@@ -89,7 +89,7 @@ def _sleeps(loop: ast.While | ast.For | ast.AsyncFor) -> Iterator[ast.Call]:
             continue
         if isinstance(node, ast.Call) and _last_name(node.func) == "sleep":
             yield node
-        waiting.extend(ast.iter_child_nodes(node))
+        waiting.extend(children(node))
 
 
 def _calls(loop: ast.AST) -> set[str]:

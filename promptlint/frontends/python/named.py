@@ -17,7 +17,6 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from promptlint.frontends.documents import tree
 from promptlint.frontends.mapped import MappedText
 from promptlint.frontends.python import files, text
 from promptlint.frontends.python.nodes import walk
@@ -25,6 +24,7 @@ from promptlint.frontends.python.pieces import Lit, Seg, TextSource, flat
 from promptlint.frontends.python.values import DictV, Str
 
 if TYPE_CHECKING:
+    from promptlint.frontends.documents import tree
     from promptlint.frontends.python.calls import Arguments
     from promptlint.frontends.python.machine import Frame, Machine
     from promptlint.frontends.python.modules import Module
@@ -80,6 +80,8 @@ def _names(module: Module) -> tuple[str, ...]:
 
 def _texts(m: Machine, path: str) -> Iterator[Str]:
     """Yield the texts that a file holds: its values, or all of it."""
+    from promptlint.frontends.documents import tree
+
     source = m.project.context.load(path)
     if source is None:
         return

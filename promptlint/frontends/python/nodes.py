@@ -6,7 +6,7 @@ Which fields of a node hold nodes is looked up by its class; contexts, operators
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -19,6 +19,7 @@ COMPOUND = (
     *(ast.Try, ast.TryStar, ast.Match),
 )
 HOLDING = (*COMPOUND, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _INNER = (ast.stmt, ast.ExceptHandler, ast.match_case)
 
 _Getter = Callable[[Any], Any]
@@ -66,6 +67,16 @@ def walk(*roots: ast.AST) -> list[ast.AST]:
             elif value is not None:
                 out.append(value)
     return out
+
+
+def within(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
+    """Yield what stands in statements in the order of the text, functions and classes inside them left out."""
+    waiting: list[ast.AST] = list(reversed(body))
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, _SCOPES):
+            yield node
+            waiting.extend(reversed(children(node)))
 
 
 def own(statement: ast.stmt) -> list[ast.AST]:

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 from promptlint.frontends.python.history import HISTORY
 from promptlint.frontends.python.modules import Module
-from promptlint.frontends.python.nodes import walk
+from promptlint.frontends.python.nodes import walk, within
 from promptlint.layout import Confidence, Layout, LayoutKind, Observation
 
 _TELLS = re.compile(r"[\"']role[\"']|\.role\b|[Mm]essage")
@@ -57,7 +57,7 @@ def trimming(module: Module) -> list[Layout]:
 
 
 def _faults(function: Function) -> Iterator[tuple[str, ast.AST]]:
-    nodes = _own(function)
+    nodes = list(within(function.body))
     lists = _conversations(function, nodes)
     if not lists and not any(isinstance(n, ast.Attribute) and HISTORY.search(n.attr) for n in nodes):
         return
@@ -74,19 +74,6 @@ def _faults(function: Function) -> Iterator[tuple[str, ast.AST]]:
         elif isinstance(node, ast.Assign | ast.Return) and _replaces_one(node.value, lists):
             yield "history-rewritten", node
     yield from _first_and_last(nodes, lists)
-
-
-def _own(function: Function) -> list[ast.AST]:
-    """Return what stands in a function, nested functions left out."""
-    out: list[ast.AST] = []
-    waiting: list[ast.AST] = list(reversed(function.body))
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, Function | ast.ClassDef | ast.Lambda):
-            continue
-        out.append(node)
-        waiting.extend(reversed(list(ast.iter_child_nodes(node))))
-    return out
 
 
 def _conversations(function: Function, nodes: list[ast.AST]) -> frozenset[str]:

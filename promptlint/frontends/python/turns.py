@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from promptlint.frontends.python.nodes import walk
+from promptlint.frontends.python.nodes import children, walk
 
 _POSITIONS = frozenset({"enumerate", "range"})
 
@@ -62,7 +62,7 @@ def _path(root: ast.AST, node: ast.AST) -> list[ast.AST]:
     """Return the nodes from ``root`` to ``node``, both included; nothing if it is not inside."""
     if root is node:
         return [root]
-    for child in ast.iter_child_nodes(root):
+    for child in children(root):
         if found := _path(child, node):
             return [root, *found]
     return []
