@@ -98,8 +98,15 @@ def fillers(cls: ClassV) -> dict[str, list[FuncV]]:
     return cls.fillers
 
 
-def _filled(func: FuncV) -> set[str]:
-    """Return the attributes of its object that a method fills or sets."""
+def _filled(func: FuncV) -> frozenset[str]:
+    """Return the attributes of its object that a method fills or sets, remembered on its node."""
+    known: frozenset[str] | None = getattr(func.node, "_fills", None)
+    if known is None:
+        known = func.node._fills = _fills(func)  # type: ignore[union-attr]
+    return known
+
+
+def _fills(func: FuncV) -> frozenset[str]:
     args = func.node.args.args
     me = args[0].arg if args else ""
     out: set[str] = set()
@@ -111,4 +118,4 @@ def _filled(func: FuncV) -> set[str]:
             target = node.value if isinstance(node, ast.Subscript) else node
         if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == me:
             out.add(target.attr)
-    return out
+    return frozenset(out)
