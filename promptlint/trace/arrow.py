@@ -1,7 +1,9 @@
 """Hashed logs as Arrow tables: Parquet on any filesystem that Arrow reads.
 
 One row a request: ``namespace`` and ``session`` as text, ``time`` in seconds, ``length`` and
-``output`` in tokens, ``ids`` as a list of 64-bit prefix hashes, ``block_tokens``.
+``output`` in tokens, ``ids`` as a list of 64-bit prefix hashes, ``block_tokens``. ``place`` and ``row``
+keep the order of the requests where it is not that of their times (a sub-agent beside its main
+thread); tables without them are sorted by time.
 """
 
 from __future__ import annotations
@@ -47,6 +49,8 @@ def table_of(columns: Columns) -> pyarrow.Table:
                 arrow.array(columns.start, arrow.int32()), arrow.array(columns.ids)
             ),
             "block_tokens": np.full(columns.requests, columns.block_tokens),
+            "place": np.maximum.accumulate(columns.time) if columns.requests else columns.time,
+            "row": np.arange(columns.requests, dtype=np.int64),
         }
     )
 
@@ -71,22 +75,22 @@ def columns_of(table: pyarrow.Table) -> Columns:
     rooms: dict[str, int] = {}
     talks: dict[str, int] = {}
     offsets = np.asarray(lists.offsets, dtype=np.int64)
-    return (
-        Columns(
-            time=np.asarray(table["time"], dtype=np.float64),
-            length=np.asarray(table["length"], dtype=np.int64),
-            output=np.asarray(table["output"], dtype=np.int64),
-            start=offsets - offsets[0],
-            ids=np.asarray(lists.flatten(), dtype=np.uint64),
-            namespace=np.array([rooms.setdefault(name, len(rooms)) for name in names], dtype=np.int64),
-            session=np.array([talks.setdefault(name, len(talks)) for name in sessions], dtype=np.int64),
-            line=np.arange(1, len(names) + 1, dtype=np.int64),
-            block_tokens=int(sizes.pop()),
-            namespaces=tuple(rooms) or ("",),
-        )
-        .in_time_order()
-        .separated()
-    )
+    columns = Columns(
+        time=np.asarray(table["time"], dtype=np.float64),
+        length=np.asarray(table["length"], dtype=np.int64),
+        output=np.asarray(table["output"], dtype=np.int64),
+        start=offsets - offsets[0],
+        ids=np.asarray(lists.flatten(), dtype=np.uint64),
+        namespace=np.array([rooms.setdefault(name, len(rooms)) for name in names], dtype=np.int64),
+        session=np.array([talks.setdefault(name, len(talks)) for name in sessions], dtype=np.int64),
+        line=np.arange(1, len(names) + 1, dtype=np.int64),
+        block_tokens=int(sizes.pop()),
+        namespaces=tuple(rooms) or ("",),
+    ).separated()
+    if "place" not in table.column_names:
+        return columns.in_time_order()
+    keys = (np.asarray(table["row"], dtype=np.int64), np.asarray(table["place"], dtype=np.float64))
+    return columns.take(np.lexsort(keys))
 
 
 def write_columns(columns: Columns, place: str, rows: int = 65536) -> int:

@@ -1,8 +1,10 @@
 """Text requests to columns: tokenize, cut into blocks, hash in a chain.
 
 A prompt is tokenized in chunks that end where a byte-pair tokenizer can never merge: behind a
-newline, before a letter or digit. Chunks are counted off from the front, so that prompts with a
-common beginning have common chunks, and a chunk that has been seen is not tokenized again.
+single newline, before a letter or digit. (Behind several newlines GPT-2's rule takes the last one
+apart.) Where a chunk ends depends on what stands before it and never on the length of the prompt,
+so that prompts with a common beginning have common chunks, whatever the tokenizer does at their
+borders, and a chunk that has been seen is not tokenized again.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 Encode = Callable[[str], Sequence[int]]
 
 _CHUNK = 1024
-_SETTLED = re.compile(r"\n(?=[A-Za-z0-9])")
+_SETTLED = re.compile(r"(?<=\S)\n(?=[A-Za-z0-9])")
 _REMEMBERED = 64 * 1024 * 1024  # bytes of token ids
 
 
@@ -127,13 +129,9 @@ class Encoder:
 
 def _cut(text: str) -> Iterator[str]:
     """Yield pieces of a text that no byte-pair tokenizer joins, counted off from its beginning."""
-    size = len(text)
-    if size < 2 * _CHUNK:
-        yield text
-        return
     at = 0
-    while at < size:
-        cut = _SETTLED.search(text, min(size, at + _CHUNK))
-        to = cut.end() if cut else size
-        yield text[at:to]
-        at = to
+    while cut := _SETTLED.search(text, at + _CHUNK):
+        yield text[at : cut.end()]
+        at = cut.end()
+    if at < len(text) or not text:
+        yield text[at:]
