@@ -1,6 +1,6 @@
-"""Time a prefix hit on the bundled runtime and on plain transformers, in the same run.
+"""Time a prefix hit on the bundled runtime, on plain transformers and on vLLM, in the same run.
 
-usage: PYTHONPATH=.:runtime python tools/bench_replay.py MODEL [--prefix 3840] [--new 200] [--threads 2]
+usage: PYTHONPATH=.:runtime python tools/bench_replay.py MODEL [--prefix 3840] [--new 200] [--threads 2] [--vllm]
 
 MODEL is a folder with a Hugging Face model. Prints one Markdown row a dtype and runtime: the least of some
 repeats, in wall seconds and in CPU seconds (which a busy machine disturbs less), and ratios against the
@@ -10,8 +10,10 @@ FLOP bound.
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 import torch
@@ -80,6 +82,35 @@ def plain(folder: str, dtype: torch.dtype, tokens: tuple[int, ...], prefix: int)
     return [miss, hit]
 
 
+def vllm(folder: str, dtype: torch.dtype, tokens: tuple[int, ...], prefix: int, threads: int) -> list[Work]:
+    """Return the same two for vLLM within this process (its CPU build)."""
+    os.environ.update(
+        VLLM_ENABLE_V1_MULTIPROCESSING="0",
+        VLLM_CPU_KVCACHE_SPACE="2",
+        VLLM_CPU_OMP_THREADS_BIND="nobind",
+        OMP_NUM_THREADS=str(threads),
+    )
+    from vllm import LLM, SamplingParams
+
+    name, longest = str(dtype).removeprefix("torch."), len(tokens) + 64
+    engine = LLM(folder, dtype=name, max_model_len=longest, enforce_eager=True, block_size=32, max_num_seqs=1)
+    one, salts = SamplingParams(max_tokens=1, temperature=0.0), count()
+
+    def generate(ids: tuple[int, ...], salt: str, hit: int) -> object:
+        (found,) = engine.generate([{"prompt_token_ids": list(ids), "cache_salt": salt}], one, use_tqdm=False)
+        assert found.num_cached_tokens == hit, found.num_cached_tokens
+        return found
+
+    def hit() -> object:
+        # The last blocks of an earlier answer would hit as well: each run has other new tokens.
+        shift = next(salts)
+        new = tuple((token + shift) % 40_000 for token in tokens[prefix:])
+        return generate(tokens[:prefix] + new, "kept", prefix)
+
+    generate(tokens[:prefix], "kept", 0)
+    return [lambda: generate(tokens, f"miss {next(salts)}", 0), hit]
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description="Time a prefix hit.")
@@ -89,8 +120,11 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--own", action="store_true", help="leave transformers out")
+    parser.add_argument("--vllm", action="store_true", help="vLLM too, where it is installed")
+    parser.add_argument("--dtype", choices=["float32", "bfloat16"], help="only this one")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
+    os.environ["OMP_NUM_THREADS"] = str(options.threads)
     generator = torch.Generator().manual_seed(0)
     total = options.prefix + options.new
     tokens = tuple(torch.randint(0, 40_000, (total,), generator=generator).tolist())
@@ -102,13 +136,15 @@ def main() -> None:
         "| runtime | dtype | miss s | hit s | ratio | of bound | miss CPU-s | hit CPU-s | CPU ratio | of bound |"
     )
     print("|---|---|---|---|---|---|---|---|---|---|")
-    for dtype in (torch.float32, torch.bfloat16):
+    for dtype in [getattr(torch, options.dtype)] if options.dtype else [torch.float32, torch.bfloat16]:
         name = str(dtype).removeprefix("torch.")
         shape, ours = own(options.model, dtype, tokens, options.prefix)
         bound = speedup_bound(shape, total, options.prefix)
         rows = {"promptlint": ours}
         if not options.own:
             rows["transformers"] = plain(options.model, dtype, tokens, options.prefix)
+        if options.vllm:
+            rows["vllm"] = vllm(options.model, dtype, tokens, options.prefix, options.threads)
         works = [work for pair in rows.values() for work in pair]
         for _, hit in rows.values():
             hit()

@@ -168,6 +168,15 @@ def test_vllm_server(block: int, tmp_path: Path) -> None:
         hits = sum(row.measured_hit_tokens or 0 for row in run.rows)
         assert run.counters["vllm:prefix_cache_hits_total"] == hits
         assert_equal(replay(url, prompts(40), surface="chat", max_new=4), 40, block)
+        for surface in ("messages", "responses"):
+            assert_equal(replay(url, prompts(20), surface=surface), 20, block)
+        several = replay(url, prompts(20), concurrency=4)
+        hits = sum(row.measured_hit_tokens or 0 for row in several.rows)
+        assert several.counters["vllm:prefix_cache_hits_total"] == hits
+        timed = replay(url, prompts(20), timed=1, repeats=1)
+        assert_equal(timed, 20, block)
+        (timing,) = timed.timings
+        assert timing.cached == max(row.measured_hit_tokens or 0 for row in timed.rows)
 
 
 @pytest.mark.engine("sglang")
@@ -193,9 +202,14 @@ def test_vllm_in_this_process() -> None:
     from promptlint_runtime.rows import arrange
 
     options = {"dtype": "bfloat16", "max_model_len": 8192, "enforce_eager": True}
-    engine = Vllm(str(model_folder()), 32, 3, options)
+    engine = Vllm(str(model_folder()), 32, 3, options, timed=1, repeats=1)
     some = prompts(60)
     run = engine.run("in process", arrange(some, [engine.encode(p) for p in some]), lambda *_: None)
+    engine.close()
     assert_equal(run, 60, 32)
+    (timing,) = run.timings
+    assert timing.cached == max(row.measured_hit_tokens or 0 for row in run.rows)
+    assert timing.off is not None
+    assert timing.bound is not None
     with pytest.raises(PromptlintError):
         Vllm(str(model_folder()), 7, 1, options)

@@ -10,6 +10,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import Self
 
+from promptlint.cache.base import PrefixCache
 from promptlint.errors import InputError, UsageError
 from promptlint.words import counted
 from promptlint_runtime.encode import Encoder
@@ -124,35 +125,17 @@ class Endpoint:
         Raises:
             InputError: the server gave an error before any answer.
         """
-        notes, salt, known = [], "", self._target.concurrency == 1
-        if not known:
+        alone, exact = self._target.concurrency == 1, self._encode is not None
+        salt, known, notes = self._empty()
+        cache = self.server.make_cache() if known and exact and alone else None
+        if not alone:
             notes.append(
                 "nothing is predicted: with several requests at a time the server decides which is first"
             )
-        if not reset(self.http, self.server):
-            if self.server.engine in _SALTED:
-                salt = f"promptlint-{secrets.token_hex(8)}-"
-                notes.append("the server's cache could not be emptied: this run has a salt of its own")
-            else:
-                known = False
-                notes.append("what the server's cache held before is not known")
-        if self.server.replicas > 1:
-            notes.append(
-                f"the server has {counted(self.server.replicas, 'replica')} with a cache each: which one answers is not known"
-            )
-        exact = self._encode is not None
-        cache = self.server.make_cache() if known and exact else None
-        if cache is None and self._target.concurrency == 1:
+        elif cache is None:
             notes.append("nothing is predicted: the cache's rules, or its tokens, are not known")
         before = counters(self.http)
-        block = self.server.block_tokens
-        done: Sequenced
-        if self._target.concurrency == 1:
-            ask: Ask = lambda item: self._ask(self.http, item, Trial(salt))
-            done = Serial(ask, cache, block, exact, salt).run(title, sent, advance)
-        else:
-            parallel = Parallel(lambda: self._worker(salt), self._target.concurrency, block, exact)
-            done = parallel.run(title, sent, advance)
+        done = self._send(title, sent, advance, cache, salt)
         if done.partial or done.stopped:
             self.http.close()  # in the middle of an answer
         after = counters(self.http)
@@ -176,6 +159,34 @@ class Endpoint:
             notes=tuple(notes),
             counters={name: value - before.get(name, 0.0) for name, value in after.items()},
         )
+
+    def _empty(self) -> tuple[str, bool, list[str]]:
+        """Empty the cache, or keep the run apart; return its salt, whether that worked, and what to note."""
+        notes, replicas = [], self.server.replicas
+        if replicas > 1:
+            notes.append(
+                f"the server has {counted(replicas, 'replica')} with a cache each: which one answers is not known"
+            )
+        if reset(self.http, self.server):
+            return "", True, notes
+        if self.server.engine in _SALTED:
+            notes.append("the server's cache could not be emptied: this run has a salt of its own")
+            return f"promptlint-{secrets.token_hex(8)}-", True, notes
+        notes.append("what the server's cache held before is not known")
+        return "", False, notes
+
+    def _send(
+        self, title: str, sent: Sequence[Sent], advance: Advance, cache: PrefixCache | None, salt: str
+    ) -> Sequenced:
+        block, exact = self.server.block_tokens, self._encode is not None
+        if self._target.concurrency > 1:
+            parallel = Parallel(lambda: self._worker(salt), self._target.concurrency, block, exact)
+            return parallel.run(title, sent, advance)
+
+        def ask(item: Sent) -> Answer:
+            return self._ask(self.http, item, Trial(salt))
+
+        return Serial(ask, cache, block, exact, salt).run(title, sent, advance)
 
     @contextmanager
     def _worker(self, salt: str) -> Iterator[Ask]:
