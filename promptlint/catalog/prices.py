@@ -5,7 +5,7 @@ else from the dated rows of our own profiles. Nothing is fetched.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time
 from typing import Any
 
@@ -29,6 +29,11 @@ class Price:
     def written(self, ttl: str = "") -> float:
         """Return the price of a written token for a lifetime."""
         return self.write.get(ttl, self.write.get("*", self.ordinary))
+
+    def scaled(self, factor: float) -> Price:
+        """Return all prices times a factor."""
+        write = {ttl: price * factor for ttl, price in self.write.items()}
+        return replace(self, ordinary=self.ordinary * factor, read=self.read * factor, write=write)
 
 
 def price_for(

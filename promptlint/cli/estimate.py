@@ -42,6 +42,7 @@ _DTYPES = {"bf16": 2.0, "fp16": 2.0, "fp32": 4.0, "fp8": 1.0, "int8": 1.0, "int4
 @click.option(
     "--interval", type=click.FloatRange(0, min_open=True), metavar="S", help="Seconds between requests."
 )
+@click.option("--batch", is_flag=True, help="Requests go through the provider's batch API.")
 @click.option("--usd", type=click.FloatRange(0), metavar="X", help="Dollars a million input tokens.")
 @choice_option("--kv-dtype", tuple(_DTYPES))
 @choice_option("--weight-dtype", tuple(_DTYPES))
@@ -69,6 +70,7 @@ def command(
     ttl: str,
     reuses: int | None,
     interval: float | None,
+    batch: bool,
     usd: float | None,
     kv_dtype: str,
     weight_dtype: str,
@@ -114,6 +116,7 @@ def command(
             reuses,
             interval,
             usd,
+            batch,
             _DTYPES[kv_dtype],
             _DTYPES[weight_dtype],
             break_at,

@@ -28,7 +28,8 @@ class Question:
     """What to estimate.
 
     ``prefix`` and ``new`` are tokens; ``flops`` is FLOP/s reached, ``memory`` bytes, ``interval`` the mean
-    seconds between requests with this prefix, ``usd`` dollars a million input tokens, ``break_at`` further
+    seconds between requests with this prefix, ``batch`` tells that they go through the provider's batch
+    API, ``usd`` dollars a million input tokens, ``break_at`` further
     places of the first change. Empty names and None leave the choice to the defaults, which the answer
     lists among its assumptions.
     """
@@ -46,6 +47,7 @@ class Question:
     reuses: int | None = None
     interval: float | None = None
     usd: float | None = None
+    batch: bool = False
     kv_bytes: float = 2
     weight_bytes: float = 2
     break_at: tuple[int, ...] = ()
@@ -177,6 +179,18 @@ def _device(question: Question, said: list[str]) -> tuple[float, float | None]:
 
 
 def _price(question: Question, profile: Profile, said: list[str]) -> Price | None:
+    price = _listed(question, profile, said)
+    if not question.batch:
+        return price
+    share = profile.extras.get("batch_multiplier")
+    if not isinstance(share, int | float):
+        raise UsageError(f"profile {profile.name!r} carries no price for batches", "leave --batch out")
+    source = describe_source(profile.source_of("batch_multiplier"))
+    said.append(f"batch: {share:g} times all prices, on top of those of writes and reads: {source}")
+    return price.scaled(share) if price is not None else None
+
+
+def _listed(question: Question, profile: Profile, said: list[str]) -> Price | None:
     if question.usd is not None:
         read = 1.0 if profile.read_multiplier is None else profile.read_multiplier
         write = {ttl: question.usd * multiplier for ttl, multiplier in profile.write_multiplier.items()}

@@ -242,3 +242,22 @@ def test_reuse_pays_from_break_even_on(uses: int) -> None:
     money = money_ledger(4000, profile, uses=uses)
     assert (money.table[-1].saving_percent > 0) == (uses - 1 > money.break_even_reuses)
     assert all(isinstance(row.cost, Fraction) for row in money.table)
+
+
+def test_batches_take_their_share_of_every_price() -> None:
+    """Anthropic: half of all prices, so the saving in percent stays and the dollars halve."""
+    single = ask(model="claude-opus-5")
+    batch = ask(model="claude-opus-5", batch=True)
+    one, half = single.money, batch.money
+    assert one.price is not None
+    assert half.price is not None
+    assert (half.price.ordinary, half.price.read) == (one.price.ordinary / 2, one.price.read / 2)
+    assert half.price.written("5m") == one.price.written("5m") / 2
+    assert [row.saving_percent for row in half.table] == [row.saving_percent for row in one.table]
+    assert [row.usd for row in half.table] == [row.usd and row.usd / 2 for row in one.table]
+    assert any(said.startswith("batch: 0.5 times all prices") for said in batch.assumptions)
+
+
+def test_batches_where_no_price_for_them_is_known() -> None:
+    with pytest.raises(UsageError, match="no price for batches"):
+        ask(profile="deepseek", batch=True)

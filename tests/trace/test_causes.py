@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -179,3 +180,21 @@ def test_clean(provider: str, send: Callable[[Log], None], write_log: Callable[.
     log = Provider(provider)
     send(log)
     assert [(row["line"], row["kind"], row["message"]) for row in findings(log.rows, write_log)] == []
+
+
+@pytest.mark.parametrize(
+    "said", [True, False], ids=["the log says when answers begin", "half a second is assumed"]
+)
+def test_requests_sent_before_the_first_answer_begins(write_log: Callable[..., Path], said: bool) -> None:
+    """Three calls at once: the first writes, and until its answer begins nobody can read that."""
+    log = Provider("anthropic")
+    for number in range(3):
+        log.send(claude(MANUAL, f"Question {number}?"), thread="fan-out", after=0.2)
+    log.send(claude(MANUAL, "And now?"), thread="fan-out", after=30)
+    if said:
+        for row in log.rows:
+            row["first_token_time"] = (datetime.fromisoformat(row["ts"]) + timedelta(seconds=1)).isoformat()
+    result = analyze([write_log(*log.rows)], [], Options())
+    reasons = {row["line"]: row["evidence"]["reason"] for row in result.findings}
+    assert reasons == {2: "written but not yet readable", 3: "written but not yet readable"}
+    assert result.tally.reasons["read"] == 1
