@@ -34,8 +34,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(command, arguments, catch_exceptions=False, standalone_mode=False)
+
+
 def replay(*arguments: str) -> Result:
-    return CliRunner().invoke(command, [*arguments, *TINY], catch_exceptions=False, standalone_mode=False)
+    return run(*arguments, *TINY)
 
 
 def test_template_with_contexts_as_json() -> None:
@@ -137,11 +141,20 @@ def test_nothing_is_sent_to_a_paid_api_without_consent(monkeypatch: pytest.Monke
         allow("api.example.com", 101, None, free=False)
 
 
-def test_options_that_a_server_cannot_follow_are_refused() -> None:
-    with pytest.raises(UsageError, match="self-test"):
-        replay("support.j2", "--context", "context.jsonl", "--endpoint", "localhost:1", "--self-test")
-    with pytest.raises(UsageError, match="one request at a time"):
-        replay("support.j2", "--context", "context.jsonl", "--engine", "vllm", "--concurrency", "2")
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        (("--endpoint", "localhost:1", "--self-test"), "--self-test has no effect with --endpoint"),
+        (("--endpoint", "localhost:1", "--cache", "radix"), "--cache has no effect with --endpoint"),
+        (("--engine", "vllm", "--concurrency", "2"), "--concurrency has no effect with --engine vllm"),
+        (("--engine", "vllm", "--modules"), "--modules has no effect with --engine vllm"),
+        (("--surface", "chat"), "--surface has no effect with the bundled runtime"),
+        (("--engine-option", "a=1"), "--engine-option has no effect with the bundled runtime"),
+    ],
+)
+def test_options_without_effect_are_refused(options: tuple[str, ...], what: str) -> None:
+    with pytest.raises(UsageError, match=what):
+        run("support.j2", "--context", "context.jsonl", *options)
 
 
 def test_values_that_change_nothing_are_an_error() -> None:
@@ -180,8 +193,9 @@ def test_a_server_that_stops_leaves_a_report_and_an_error(monkeypatch: pytest.Mo
     monkeypatch.setattr(client, "reset", lambda *_: False)
     monkeypatch.setattr(client.ServerEncoder, "works", lambda _: False)
     monkeypatch.setattr(client, "counters", lambda _: {})
+    arguments = ["support.j2", "--context", "context.jsonl", "--endpoint", "localhost:1", "--model", "m"]
     with pytest.raises(InputError, match="broke off"):
-        replay("support.j2", "--context", "context.jsonl", "--endpoint", "localhost:1", "-o", "out.txt")
+        run(*arguments, "-o", "out.txt")
     assert "PARTIAL: server: broke off" in Path("out.txt").read_text(encoding="utf-8")
 
 

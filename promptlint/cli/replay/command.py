@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from promptlint.cli.params import (
     Memory,
@@ -111,6 +112,7 @@ def command(paths: tuple[str, ...], fetch_model: str | None, **options: Any) -> 
         raise UsageError("nothing to replay", "name a file with prompts, a template or a request log")
     if not options["endpoint"]:
         _need_torch()
+    _check_applying(options)
     check_outputs(options)
     prompts = read_all(paths, options)
     verdicts: list[Step] = []
@@ -131,6 +133,30 @@ def command(paths: tuple[str, ...], fetch_model: str | None, **options: Any) -> 
     return 1 if wrong else 0
 
 
+_OWN = ("adapter", "device", "dtype", "cache", "kv_memory", "storage", "step_tokens", "self_test", "modules")
+_SERVERS = ("surface", "tokenizer", "api_key_env", "timeout", "max_tokens_spent")
+
+
+def _check_applying(options: dict[str, Any]) -> None:
+    """Refuse options that were given and would have no effect.
+
+    Raises:
+        UsageError: there is one.
+    """
+    idle: tuple[str, ...]
+    if options["endpoint"]:
+        what, idle = "--endpoint", (*_OWN, "engine", "engine_option")
+    elif options["engine"] == "vllm":
+        what, idle = "--engine vllm", (*_OWN, *_SERVERS, "concurrency")
+    else:
+        what, idle = "the bundled runtime", (*_SERVERS, "engine_option")
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+        if given and parameter.name in idle:
+            raise UsageError(f"{parameter.opts[0]} has no effect with {what}", "leave one out")
+
+
 def _need_torch() -> None:
     from importlib.util import find_spec
 
@@ -147,6 +173,8 @@ def _local(
     from promptlint_runtime.variants import variants
 
     name = options["model"] or DEFAULT_MODEL
+    if not name.startswith("random:") and not Path(name).exists() and not options["quiet"]:
+        click.echo(f"{name} is no folder or file here: the Hugging Face hub is asked for it", err=True)
     model = Model(name, options["device"], options["dtype"], options["adapter"])
     local = Local(model, options["seed"], lambda: load_encoding(DEFAULT_ENCODING))
     how = _how(options)

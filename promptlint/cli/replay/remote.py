@@ -31,7 +31,6 @@ def on_server(prompts: Sequence[Prompt], options: dict[str, Any], advance: Advan
     from promptlint_runtime.endpoint.http import Http
     from promptlint_runtime.variants import variants
 
-    _own_runtime_only(options, "--endpoint")
     target = Target(
         options["endpoint"],
         options["surface"],
@@ -50,7 +49,8 @@ def on_server(prompts: Sequence[Prompt], options: dict[str, Any], advance: Advan
     runs: list[Run] = []
     with Endpoint(target, _encoder(options["tokenizer"])) as endpoint:
         chosen = variants(prompts, as_written=options["as_written"], reordered=options["reordered"])
-        arranged = [(title, endpoint.prepare(some, options["passes"])) for title, some in chosen]
+        how = options["passes"], options["order"], options["seed"]
+        arranged = [(title, endpoint.prepare(some, *how)) for title, some in chosen]
         tokens = sum(endpoint.tokens_of(sent) for _, sent in arranged)
         allow(endpoint.http.host, tokens, options["max_tokens_spent"], free=endpoint.http.is_local)
         for title, sent in arranged:
@@ -70,9 +70,6 @@ def in_vllm(prompts: Sequence[Prompt], options: dict[str, Any], advance: Advance
     from promptlint_runtime.rows import arrange
     from promptlint_runtime.variants import variants
 
-    _own_runtime_only(options, "--engine vllm")
-    if options["concurrency"] > 1:
-        raise UsageError("--engine vllm sends one request at a time", "leave --concurrency out")
     if not options["model"]:
         raise UsageError("--engine vllm needs a model", "give --model")
     more = parse_options(options["engine_option"])
@@ -90,13 +87,6 @@ def in_vllm(prompts: Sequence[Prompt], options: dict[str, Any], advance: Advance
             if runs[-1].partial:
                 break
     return runs
-
-
-def _own_runtime_only(options: dict[str, Any], name: str) -> None:
-    if options["modules"]:
-        raise UsageError(f"--modules needs the bundled runtime, not {name}", "leave one out")
-    if options["self_test"]:
-        raise UsageError(f"--self-test needs a cache that can be switched off, not {name}", "leave one out")
 
 
 def _shape(folder: str | None) -> Shape | None:

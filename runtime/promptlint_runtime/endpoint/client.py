@@ -22,7 +22,7 @@ from promptlint_runtime.endpoint.surfaces import Surface, Usage, ends, surface
 from promptlint_runtime.parallel import Parallel
 from promptlint_runtime.prompts import Prompt
 from promptlint_runtime.report import Advance, Run, Setting, Timing, versions
-from promptlint_runtime.rows import Sent
+from promptlint_runtime.rows import Sent, arrange
 from promptlint_runtime.serial import Answer, Ask, Sequenced, Serial
 from promptlint_runtime.shapes import Shape
 from promptlint_runtime.trials import REPEATS, Manner, Trial, choose, time_prompts
@@ -95,12 +95,12 @@ class Endpoint:
             self.http.close()
             raise UsageError(f"{self.http.host} lists no model", "give --model") from None
 
-    def prepare(self, prompts: Sequence[Prompt], passes: int) -> list[Sent]:
-        """Encode the prompts in the order in which they will be sent."""
+    def prepare(
+        self, prompts: Sequence[Prompt], passes: int, order: str = "given", seed: int = 0
+    ) -> list[Sent]:
+        """Encode the prompts in the order in which they will be sent; see `rows.arrange`."""
         encode = self._encode or characters
-        encoded = [encode(prompt) for prompt in prompts]
-        order = list(range(len(prompts))) * passes
-        return [Sent(number, prompts[i], encoded[i]) for number, i in enumerate(order)]
+        return arrange(prompts, [encode(prompt) for prompt in prompts], order, passes, seed)
 
     def tokens_of(self, sent: Sequence[Sent]) -> int:
         """Return how many tokens sending will take, at most; estimated where ids are not known."""
