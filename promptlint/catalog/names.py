@@ -16,6 +16,7 @@ from fnmatch import fnmatchcase
 
 from promptlint.catalog.model import Volatile
 from promptlint.catalog.words import words
+from promptlint.layout import Kind
 
 Words = tuple[str, ...]
 
@@ -82,7 +83,8 @@ class NameTable:
                 return found
             for owner in reversed(owners):
                 if owner in self.owners:
-                    return self.owners[owner]
+                    mine = self._of_words(own)  # the turns of a request are a conversation
+                    return mine if mine and mine.kind is Kind.HISTORY else self.owners[owner]
         if self._is_stable(own):
             return None
         # `page_content` is a pattern of its own, though `content` is neutral at the end of other names.

@@ -132,7 +132,7 @@ class _Finder:
         messages.add(draft, node)
         has_holes = any(segment.is_hole for segment in draft.segments)
         has_system = any(segment.role in roles.SYSTEM_ROLES for segment in draft.segments)
-        if self.is_data and not self.is_named:
+        if (self.is_data and not self.is_named) or messages.is_recorded(node):
             return
         if has_holes or (has_system and len(node.items) <= _MAX_RECORDED):
             draft.confidence = Confidence.HIGH if has_system else Confidence.MEDIUM

@@ -61,6 +61,27 @@ def is_message_list(node: Node | None) -> bool:
     )
 
 
+_KEPT = (
+    "response_metadata",
+    "additional_kwargs",
+    "usage",
+    "usage_metadata",
+    "created_at",
+    "finish_reason",
+    "tool_call_id",
+)
+_MANY = 12
+
+
+def is_recorded(node: ListNode) -> bool:
+    """Tell whether a list is a conversation that took place: answers with what is kept of them, or many of them."""
+    answers = [
+        item for item in node.items if isinstance(item, DictNode) and role_of(item) in ("assistant", "tool")
+    ]
+    kept = any(item.get(*_KEPT) is not None for item in answers)
+    return kept or (len(node.items) > _MANY and len(answers) * 3 > len(node.items))
+
+
 def embedded(text: MappedText) -> ListNode | None:
     """Return the message list that a text holds as JSON, None if it holds none."""
     node = load_json(text)

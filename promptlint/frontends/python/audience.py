@@ -25,6 +25,18 @@ _PAGE = re.compile(
 )
 
 
+# What a program answers where it does not do as asked: a turn that is appended, or a line for people.
+_OF_A_REFUSAL = re.compile(
+    r"(error|block|warn|refus|reject|denied|deny|fail|invalid|usage)\w*_(message|msg|text|template|reply)",
+    re.IGNORECASE,
+)
+
+
+def is_refusal(name: str) -> bool:
+    """Tell whether a name is that of an error's or a refusal's text."""
+    return _OF_A_REFUSAL.search(name) is not None
+
+
 def only_shown(name: str, func: ast.AST) -> bool:
     """Tell whether a function reads a local name only to print it, log it, or ask a person with it."""
     known: dict[str, bool] | None = getattr(func, "_only_shown", None)

@@ -231,6 +231,12 @@ def choose(guard: Guard, first: Value, second: Value, place: object) -> Value:
     return choice(guard, (first, second))
 
 
+def _is_empty(value: Value) -> bool:
+    if isinstance(value, DictV):
+        return not value.entries and not value.rest
+    return isinstance(value, ListV) and not value.items and value.order is None
+
+
 def _boolop(m: Machine, node: ast.BoolOp, frame: Frame) -> Value:
     values = [m.evaluate(v, frame) for v in node.values]
     if isinstance(node.op, ast.Or):
@@ -244,6 +250,8 @@ def _boolop(m: Machine, node: ast.BoolOp, frame: Frame) -> Value:
                 break
         if not kept:
             return values[-1]
+        if len(kept) > 1 and isinstance(kept[-2][1], Unknown) and _is_empty(kept[-1][1]):
+            kept.pop()  # `x or {}`: nothing is in it
         out = kept[-1][1]
         for expr, value in reversed(kept[:-1]):
             out = choose(guard_of(m, expr, value, frame), value, out, None)

@@ -278,7 +278,7 @@ class Recorder(HistoryWatch):
         """A text was formatted: a prompt if it is long, or if its name says so."""
         name = node.func.value if isinstance(node.func, ast.Attribute) else node
         written = frame.module.text(name)
-        if not self.silent and (
+        if not (self.silent or audience.is_refusal(written)) and (
             source.literal_length() >= 200 or "prompt" in written.lower() or "template" in written.lower()
         ):
             self.text(m, written, result, node, frame, Confidence.LOW)
@@ -394,6 +394,7 @@ class Recorder(HistoryWatch):
             ),
             tuple(layout.observations and (o.what, o.place) for o in layout.observations),
             tuple((p.name, p.text, p.choices) for p in layout.parameters),
+            layout.repeated,
         )
         if key in self.seen:
             return

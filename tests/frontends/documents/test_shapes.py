@@ -359,3 +359,15 @@ def test_doubled_braces_that_are_no_expression_are_escapes() -> None:
     assert [shown(s) for s in layout.segments] == [
         "You act for", "<user>", '.\nReply with {\n  "action": [{"go": {"url": "x"}}]\n}',
     ]  # fmt: skip
+
+
+def test_a_recorded_conversation_is_no_prompt() -> None:
+    turns = [
+        {"role": "system", "content": "You help with {topic}."},
+        {"role": "user", "content": "Say hello."},
+        {"role": "assistant", "content": "Hello."},
+    ]
+    assert len(read("prompts/chat.json", json.dumps(turns))) == 1
+    kept = [*turns[:2], {**turns[2], "response_metadata": {"finish_reason": "stop"}}]
+    assert read("prompts/chat.json", json.dumps(kept)) == []
+    assert read("prompts/chat.json", json.dumps([turns[0], *turns[1:] * 6])) == []

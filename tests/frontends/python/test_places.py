@@ -237,3 +237,34 @@ def test_what_something_is_looked_up_by_is_not_in_what_is_found(
         """
     )
     assert ("PL101" in found.codes) is kept
+
+
+@pytest.mark.parametrize(
+    ("name", "codes"),
+    [("SUMMARY_TEMPLATE", ["PL101"]), ("BLOCK_MESSAGE_TEMPLATE", []), ("error_text_template", [])],
+)
+def test_the_text_of_a_refusal_is_no_prompt(program: Run, name: str, codes: list[str]) -> None:
+    found = program(
+        f"""
+        from datetime import datetime
+        from openai import OpenAI
+        {name} = "It is {{now}}. {LONG}"
+        def text():
+            return {name}.format(now=datetime.now())
+        """
+    )
+    assert found.codes == codes
+
+
+def test_an_empty_default_is_not_another_case(program: Run) -> None:
+    found = program(
+        f"""
+        from openai import OpenAI
+        def ask(settings):
+            known = settings or {{}}
+            return OpenAI().chat.completions.create(model='m', messages=[
+                {{'role': 'system', 'content': f"Names: {{known}}. {LONG}"}},
+                {{'role': 'user', 'content': 'Go on.'}}])
+        """
+    )
+    assert "?" not in found.text  # no case in which there is nothing
