@@ -14,7 +14,7 @@ from promptlint.frontends.base import Context
 from promptlint.frontends.python import objects
 from promptlint.frontends.python.accounting import accounting
 from promptlint.frontends.python.expressions import evaluate
-from promptlint.frontends.python.functions import MAX_CALL_STEPS, enter
+from promptlint.frontends.python.functions import enter
 from promptlint.frontends.python.history import settle
 from promptlint.frontends.python.intervals import with_intervals
 from promptlint.frontends.python.machine import Machine
@@ -25,7 +25,7 @@ from promptlint.frontends.python.record import Recorder, holds_prompts
 from promptlint.frontends.python.slicing import tells_of_prompts
 from promptlint.frontends.python.statements import execute
 from promptlint.frontends.python.trimming import trimming
-from promptlint.frontends.python.values import ClassV, FuncV, Obj
+from promptlint.frontends.python.values import ClassV, FuncV
 from promptlint.layout import Layout, LayoutKind, Observation
 from promptlint.source import Place, Span
 
@@ -113,12 +113,6 @@ def _unreadable(module: Module) -> Layout:
 def _enter_all(m: Machine, module: Module, only: str) -> None:
     """Run a module's body, then each of its functions that may build a prompt, as entries."""
     objects.run_module(m, module)
-    for known, construct in module.made:
-        assert known.cls is not None
-        again = Obj(known.cls, known.kind, known.name, known.place)
-        again.kept = known.kept
-        with m.afresh([known.cls.node], MAX_CALL_STEPS):
-            construct(again)
     for value in list(module.names.values()):
         if isinstance(value, FuncV) and value.module is module:
             _enter_function(m, module, value, None, only)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass, field
-from functools import partial
 
 from promptlint.frontends.python import access, engines, functions, library, methods, objects, text
 from promptlint.frontends.python.machine import Frame, Machine, passed
@@ -150,19 +149,16 @@ def instantiate(m: Machine, cls: ClassV, given: Arguments, node: ast.Call, frame
             m.recorder.message(m, obj, node, frame)  # elsewhere it may be a turn that is appended once
     if isinstance(init, FuncV):
 
-        def construct(made: Obj) -> None:
-            functions.invoke(m, init, [made, *given.args], given.keywords, node, frame, given.rest)
+        def construct() -> None:
+            functions.invoke(m, init, [obj, *given.args], given.keywords, node, frame, given.rest)
 
-        def apart(made: Obj) -> None:
+        def apart() -> None:
             with m.afresh([cls.node], functions.MAX_CALL_STEPS), m.recorder.into([]):
-                construct(made)
+                construct()
 
-        # Most objects never become part of a prompt: their constructors wait for a question.
-        obj.pending = partial(construct, obj)
-        if obj.kept is Scope.PROCESS:
-            # Whoever asks first must not pay for it, nor have its prompts counted as theirs.
-            obj.pending = partial(apart, obj)
-            frame.module.made.append((obj, construct))
+        # Most objects never become part of a prompt: their constructors wait for a question. That of an object
+        # of a module must not be paid for by who asks first, nor have its prompts counted as theirs.
+        obj.pending = apart if obj.kept is Scope.PROCESS else construct
         return obj
     if objects.is_data(cls) or given.keywords or objects.fields(cls):
         names = objects.fields(cls)

@@ -13,7 +13,7 @@ import sys
 import warnings
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from promptlint.frontends.base import Context
@@ -23,7 +23,7 @@ from promptlint.frontends.python.newer import lower
 from promptlint.frontends.python.nodes import walk
 from promptlint.frontends.python.pieces import Lit
 from promptlint.frontends.python.strings import Field
-from promptlint.frontends.python.values import Obj, Value
+from promptlint.frontends.python.values import Value
 from promptlint.layout import Layout
 from promptlint.source import Place, SourceFile, Span
 
@@ -90,7 +90,6 @@ class Module:
         self.origins: dict[str, frozenset[Read]] = {}  # what is behind each imported name
         self.state = "new"  # "new", "running", "done"
         self.layouts: list[Layout] = []  # recorded while the body ran
-        self.made: list[tuple[Obj, Callable[[Obj], None]]] = []  # objects of the body, and their constructors
         self.reads: set[Read] = set()  # consulted in other files while the body ran
         self.pieces: dict[int, list[MappedText | Field]] = {}
         self.literals: dict[int, Lit] = {}  # of the pieces above, by their identity

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from promptlint.frontends.python import access, audience, engines, text
@@ -413,6 +414,7 @@ def holds_prompts(module: Module, cls: ClassV | None) -> bool:
     return "prompt" in stem.lower() or (cls is not None and "prompt" in cls.name.lower())
 
 
+@cache
 def is_prompt_name(name: str) -> bool:
     """Tell whether a name says that its value is a prompt."""
     return bool(

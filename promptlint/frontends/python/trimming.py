@@ -29,6 +29,8 @@ _TELLS = re.compile(r"[\"']role[\"']|\.role\b|[Mm]essage")
 _OF_MESSAGES = re.compile(
     r"(?:list|List|Sequence|Iterable|MutableSequence|deque|Deque)\[.*(?:Message|MessageParam|ChatTurn)\w*\b"
 )
+# Without one of these words a function has no conversation: most are done with at a glance.
+_WORDS = re.compile(r"message|hist|turn|conv|transcript|dialog|msgs|chat|role", re.IGNORECASE)
 _LIMIT = re.compile(
     r"token|budget|max|limit|window|remain|available|quota|size|length|\blen\b|count|keep", re.IGNORECASE
 )
@@ -44,7 +46,7 @@ def trimming(module: Module) -> list[Layout]:
     seen = [
         Observation(what, module.place(node), module.text(node), confidence=Confidence.MEDIUM)
         for function in walk(module.tree)
-        if isinstance(function, Function)
+        if isinstance(function, Function) and _WORDS.search(module.lines(function))
         for what, node in _faults(function)
     ]
     if not seen:
