@@ -7,11 +7,15 @@ by all its continuations. Traces that hash blocks one by one are chained while t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from promptlint.trace.spill import Spill, is_spilled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,6 +51,15 @@ def ordering(ids: Keys) -> tuple[Ints, NDArray[np.bool_]]:
     order = np.argsort(ids, kind="stable")
     ordered = ids[order]
     return order, ordered[1:] == ordered[:-1]
+
+
+def pieces(start: Ints, references: int = 1 << 22) -> Iterator[tuple[int, int]]:
+    """Cut requests into runs of about ``references`` block references; yield (first, behind the last)."""
+    at = 0
+    while at < len(start) - 1:
+        to = int(np.searchsorted(start, start[at] + references, side="right")) - 1
+        yield at, max(at + 1, to)
+        at = max(at + 1, to)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +102,43 @@ class Columns:
         """Return the input tokens of all requests."""
         return int(self.length.sum())
 
+    def rooms(self) -> Keys:
+        """Return for each block reference the number of its namespace."""
+        return np.repeat(self.namespace.astype(np.uint64), self.counts)
+
+    def slice(self, low: int, high: int) -> Columns:
+        """Return the requests from ``low`` to before ``high``."""
+        start = self.start[low : high + 1]
+        return replace(
+            self,
+            time=self.time[low:high],
+            length=self.length[low:high],
+            output=self.output[low:high],
+            start=start - start[0],
+            ids=np.asarray(self.ids[start[0] : start[-1]]),
+            namespace=self.namespace[low:high],
+            session=self.session[low:high],
+            line=self.line[low:high],
+        )
+
+    def _rewritten(self, change: Callable[[Columns], Keys]) -> Columns:
+        """Return columns with other ids, made piece by piece."""
+        found = Spill()
+        for low, high in pieces(self.start):
+            found.add(change(self.slice(low, high)))
+        return replace(self, ids=found.ids())
+
+    def blocks(self) -> Iterator[list[int]]:
+        """Yield the block ids of each request."""
+        for low, high in pieces(self.start):
+            begun = int(self.start[low])
+            ids, ends = (
+                self.ids[begun : self.start[high]].tolist(),
+                (self.start[low : high + 1] - begun).tolist(),
+            )
+            for begin, end in pairwise(ends):
+                yield ids[begin:end]
+
     def owners(self) -> Ints:
         """Return for each block reference the number of its request."""
         return np.repeat(np.arange(self.requests, dtype=np.int64), self.counts)
@@ -98,14 +148,18 @@ class Columns:
         counts = self.counts[order]
         start = np.zeros(len(order) + 1, dtype=np.int64)
         np.cumsum(counts, out=start[1:])
-        source = np.arange(start[-1], dtype=np.int64) + np.repeat(self.start[order] - start[:-1], counts)
+        found = Spill()
+        for low, high in pieces(start):
+            source = np.arange(start[low], start[high], dtype=np.int64)
+            source += np.repeat(self.start[order[low:high]] - start[low:high], counts[low:high])
+            found.add(np.asarray(self.ids[source]))
         return replace(
             self,
             time=self.time[order],
             length=self.length[order],
             output=self.output[order],
             start=start,
-            ids=self.ids[source],
+            ids=found.ids(),
             namespace=self.namespace[order],
             session=self.session[order],
             line=self.line[order],
@@ -121,7 +175,9 @@ class Columns:
         """Return columns in which no two namespaces share an id."""
         if len(self.namespaces) < 2:
             return self
-        rooms = np.repeat(self.namespace.astype(np.uint64), self.counts)
+        if is_spilled(self.ids):
+            return self._rewritten(lambda part: mix(part.ids ^ mix(part.rooms())))
+        rooms = self.rooms()
         width = int(self.ids.max(initial=0)).bit_length()
         if width + len(self.namespaces).bit_length() <= 40:  # small ids stay small: they sort faster
             return replace(self, ids=(rooms << np.uint64(width)) | self.ids)
@@ -145,8 +201,11 @@ class Columns:
         Each id becomes the wrapping sum of mixed (position, id) pairs up to it: 64 bits, so that
         even 10^8 distinct blocks collide with a chance of three in ten thousand.
         """
-        if self.is_chained():
-            return self
+        if is_spilled(self.ids):  # to look for parents would take the memory of all references
+            return self._rewritten(Columns._chain)
+        return self if self.is_chained() else replace(self, ids=self._chain())
+
+    def _chain(self) -> Keys:
         counts = self.counts
         place = np.arange(self.references, dtype=np.int64) - np.repeat(self.start[:-1], counts)
         terms = mix(mix(self.ids) ^ (place.astype(np.uint64) * np.uint64(_MIX[0])))
@@ -154,7 +213,11 @@ class Columns:
         before = np.zeros(self.requests, dtype=np.uint64)
         inside = self.start[:-1] > 0
         before[inside] = running[self.start[:-1][inside] - 1]
-        return replace(self, ids=running - np.repeat(before, counts))
+        out: Keys = running - np.repeat(before, counts)
+        return out
+
+
+_FIELDS = 8
 
 
 @dataclass(slots=True)
@@ -162,9 +225,8 @@ class Builder:
     """Collects requests one at a time and hands them out as `Columns`."""
 
     block_tokens: int
-    _rows: list[tuple[float, int, int, int, int, int]] = field(default_factory=list)
-    _order: list[float] = field(default_factory=list)
-    _ids: list[Keys] = field(default_factory=list)
+    _rows: array[float] = field(default_factory=lambda: array("d"))  # `_FIELDS` numbers a request
+    _ids: Spill = field(default_factory=Spill)
     _namespaces: dict[str, int] = field(default_factory=dict)
     _sessions: dict[str, int] = field(default_factory=dict)
 
@@ -188,33 +250,33 @@ class Builder:
         room = self._namespaces.setdefault(namespace, len(self._namespaces))
         talk = self._sessions.setdefault(session, len(self._sessions))
         tokens = len(keys) * self.block_tokens if length is None else length
-        self._rows.append((time, tokens, output, room, talk, line))
-        self._order.append(time if order is None else order)
-        self._ids.append(keys)
+        place = time if order is None else order
+        self._rows.extend((time, place, tokens, output, room, talk, line, len(keys)))
+        self._ids.add(keys)
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._rows) // _FIELDS
 
     def build(self, *, in_time_order: bool = True) -> Columns:
         """Return everything added so far, oldest first or as it came."""
-        start = np.zeros(len(self._rows) + 1, dtype=np.int64)
-        np.cumsum([len(ids) for ids in self._ids], out=start[1:])
-        ids = np.concatenate(self._ids) if self._ids else np.zeros(0, dtype=np.uint64)
-        rows = np.array(self._rows, dtype=np.float64).reshape(-1, 6)
-        length, output, namespace, session, line = (rows[:, i].astype(np.int64) for i in range(1, 6))
+        rows = np.array(self._rows, dtype=np.float64).reshape(-1, _FIELDS)
+        whole = (rows[:, at].astype(np.int64) for at in range(2, _FIELDS))
+        length, output, namespace, session, line, counts = whole
+        start = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum(counts, out=start[1:])
         columns = Columns(
             rows[:, 0].copy(),
             length,
             output,
             start,
-            ids,
+            self._ids.ids(),
             namespace,
             session,
             line,
             self.block_tokens,
             tuple(self._namespaces) or ("",),
         )
-        order = np.array(self._order)
+        order = rows[:, 1]
         if not in_time_order or bool(np.all(order[1:] >= order[:-1])):
             return columns
         return columns.take(np.argsort(order, kind="stable"))

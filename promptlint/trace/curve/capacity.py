@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from promptlint.trace.columns import pieces
 from promptlint.trace.curve.distance import Runs, Stack, measure
 
 if TYPE_CHECKING:
@@ -226,12 +227,8 @@ def _ratios(hits: list[Floats], capacity: int, totals: Totals) -> Ratios:
 
 def chunks(columns: Columns, references: int = CHUNK) -> Iterable[Columns]:
     """Cut columns into runs of whole requests of about ``references`` block references."""
-    at = 0
-    while at < columns.requests:
-        limit = columns.start[at] + references
-        to = max(at + 1, int(np.searchsorted(columns.start, limit, side="right")) - 1)
-        yield columns.take(np.arange(at, to, dtype=np.int64)) if to - at < columns.requests else columns
-        at = to
+    for low, high in pieces(columns.start, references):
+        yield columns.slice(low, high)
 
 
 def capacity_curve(columns: Columns, warm_after: int | None = None) -> CapacityCurve:
@@ -256,7 +253,7 @@ def separate_curves(columns: Columns) -> CapacityCurve:
     for low, high in _groups(ordered.start[np.append(first, ordered.requests)]):
         begin, end = int(first[low]), int(first[high - 1] + sizes[high - 1])
         curve = CapacityCurve(0)
-        for chunk in chunks(ordered.take(np.arange(begin, end, dtype=np.int64))):
+        for chunk in chunks(ordered.slice(begin, end)):
             curve.add(chunk, late[begin : begin + chunk.requests])
             begin += chunk.requests
         total.merge(curve)

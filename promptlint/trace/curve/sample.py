@@ -14,7 +14,7 @@ import numpy as np
 
 from promptlint.errors import UsageError
 from promptlint.trace.columns import Columns, mix
-from promptlint.trace.curve.capacity import Point, Ratios
+from promptlint.trace.curve.capacity import Point, Ratios, chunks
 from promptlint.trace.curve.distance import Runs, Stack, measure
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
+    Keys = NDArray[np.uint64]
 
 GROUPS = 8
 _MODULUS = 1 << 24
@@ -71,19 +72,19 @@ def sampled_curve(columns: Columns, rate: float) -> SampledCurve:
     """
     if not 0 < rate <= 1:
         raise UsageError(f"a sample of {rate}", "give a share of the blocks above 0 and up to 1")
-    lots = (mix(mix(columns.ids)) >> np.uint64(40)).astype(np.int64)  # 24 bits
     width = rate * _MODULUS / GROUPS
-    owner, counts = columns.owners(), columns.counts
-    index = np.arange(columns.references, dtype=np.int64) - columns.start[owner]
-    block = columns.block_tokens
+    at, ids = _drawn(columns, rate * _MODULUS)
+    lots, block = _lots(ids), columns.block_tokens
+    owner = np.searchsorted(columns.start, at, side="right") - 1
+    index = at - columns.start[owner]
     covered = np.clip(columns.length[owner] - index * block, 0, block).astype(np.float64)
-    share = 1.0 / counts[owner]
+    share = 1.0 / columns.counts[owner]
     groups, unique = [], 0
     for number in range(GROUPS):
         kept = np.flatnonzero((lots >= number * width) & (lots < (number + 1) * width))
         kept_owner = owner[kept]
         start = np.searchsorted(kept_owner, np.arange(columns.requests + 1))
-        runs, stack = measure(columns.ids[kept], start.astype(np.int64), columns.time, Stack.empty())
+        runs, stack = measure(ids[kept], start.astype(np.int64), columns.time, Stack.empty())
         unique += len(stack.ids)
         weights = (np.ones(len(kept)), covered[kept], share[kept], (index[kept] == 0).astype(np.float64))
         late = kept_owner >= columns.requests // 2
@@ -96,6 +97,24 @@ def sampled_curve(columns: Columns, rate: float) -> SampledCurve:
             )
         )
     return SampledCurve(tuple(groups), rate, round(unique / rate))
+
+
+def _lots(ids: Keys) -> Ints:
+    """Return the lot of each id: 24 bits."""
+    return (mix(mix(ids)) >> np.uint64(40)).astype(np.int64)
+
+
+def _drawn(columns: Columns, limit: float) -> tuple[Ints, Keys]:
+    """Return positions and ids of the references whose lot is below ``limit``, a chunk at a time."""
+    at: list[Ints] = [np.zeros(0, dtype=np.int64)]
+    ids: list[Keys] = [np.zeros(0, dtype=np.uint64)]
+    begun = 0
+    for chunk in chunks(columns):
+        found = np.flatnonzero(_lots(chunk.ids) < limit)
+        at.append(found + begun)
+        ids.append(chunk.ids[found])
+        begun += chunk.references
+    return np.concatenate(at), np.concatenate(ids)
 
 
 def _distances(runs: Runs, start: Ints, size: int) -> Ints:

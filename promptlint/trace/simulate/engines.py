@@ -43,13 +43,11 @@ def run_engine(columns: Columns, engine: str, capacity_blocks: int | None) -> En
     the ratio is a little lower than that of the curve, which counts what is the same.
     """
     cache = make_engine(engine, columns.block_tokens, capacity_blocks)
-    ids, start, length = columns.ids.tolist(), columns.start.tolist(), columns.length.tolist()
     block = columns.block_tokens
-    for request in range(columns.requests):
-        tokens = length[request]
+    for blocks, tokens in zip(columns.blocks(), columns.length.tolist(), strict=True):
         if tokens < 1:
             continue
-        keys = ids[start[request] : start[request + 1]][: tokens // block]
+        keys = blocks[: tokens // block]
         if (admission := cache.start(Chain(tokens, keys))) is not None:
             cache.finish(admission)
     stats = cache.stats

@@ -155,12 +155,9 @@ class _Sums:
 
 def run(columns: Columns, policy: Policy, capacity: int | None = None) -> Point:
     """Run a policy over a log of one cache; return its hit ratios over all requests and the later half."""
-    ids, start, length = columns.ids.tolist(), columns.start.tolist(), columns.length.tolist()
     cold, warm = _Sums(), _Sums()
-    for request in range(columns.requests):
-        blocks = ids[start[request] : start[request + 1]]
+    for request, (blocks, tokens) in enumerate(zip(columns.blocks(), columns.length.tolist(), strict=True)):
         hit = policy.request(blocks)
-        tokens = length[request]
         row = (len(blocks), hit, tokens, min(hit * columns.block_tokens, tokens))
         cold.add(*row)
         if request >= columns.requests // 2:

@@ -52,12 +52,10 @@ def assign(columns: Columns, router: str, replicas: int) -> Ints:
 
 
 def _by_prefix(columns: Columns, replicas: int) -> Ints:
-    ids, start, length = columns.ids.tolist(), columns.start.tolist(), columns.length.tolist()
     served: dict[int, int] = {}
     load = [0] * replicas
     chosen = np.zeros(columns.requests, dtype=np.int64)
-    for request in range(columns.requests):
-        blocks = ids[start[request] : start[request + 1]]
+    for request, (blocks, tokens) in enumerate(zip(columns.blocks(), columns.length.tolist(), strict=True)):
         low, high = 0, len(blocks)  # ids are prefixes, so known ones come first
         while low < high:
             middle = (low + high) // 2
@@ -66,7 +64,7 @@ def _by_prefix(columns: Columns, replicas: int) -> Ints:
             else:
                 high = middle
         replica = served[blocks[low - 1]] if low else load.index(min(load))
-        load[replica] += length[request]
+        load[replica] += tokens
         chosen[request] = replica
         for block in blocks:
             served[block] = replica
