@@ -127,7 +127,7 @@ def most_imported(folder: Path) -> Path:
     """Return the Python file that is named in the most ``from … import``."""
     texts = sources(folder)
     named = Counter(
-        name for text in texts.values() for name in re.findall(r"^from ([\w.]+) import", text, re.M)
+        name for text in texts.values() for name in re.findall(r"^from ([\w.]+) import", text, re.MULTILINE)
     )
     return max(texts, key=lambda path: named[".".join(path.relative_to(folder).with_suffix("").parts)])
 
