@@ -85,10 +85,13 @@ class _Finder:
         for group in keys.conversations(node):
             self.take_pair(group, trail)
             paired.update(entry.name for entry in group)
+        speaks = any(
+            keys.is_spoken(entry.name) and isinstance(entry.value, MappedText) for entry in node.distinct()
+        )
         for entry in node.distinct():
             if entry.name in paired or keys.is_answer(entry.name, entry.value):
                 continue
-            spoken = keys.is_spoken(entry.name)
+            spoken = keys.is_spoken(entry.name) or (speaks and keys.is_template(entry))
             if isinstance(entry.value, MappedText):
                 self.take_text(entry.value, (*trail, entry.name), entry.name, inside, spoken)
             else:

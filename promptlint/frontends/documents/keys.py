@@ -40,7 +40,7 @@ _ROLE_WORDS = {
 _SPOKEN_ALONE = frozenset({"system", "user", "human", "assistant"})
 _FILLERS = frozenset({"prompt", "prompts", "message", "template", "text", "content", "base", "default"})
 # Keys that hold prompts and everything else; their text has to give its reader a role.
-_VAGUE = frozenset({"template", "content", "text", "value", "message", "body", "query", "input"})
+_VAGUE = frozenset({"template", "content", "text", "value", "message", "body", "query", "input", "role"})
 
 
 def is_spoken(key: str) -> bool:
@@ -48,6 +48,12 @@ def is_spoken(key: str) -> bool:
     found = evidence.words(key)
     is_system = "system" in found and bool(found & {"message", "template", "text", "content"})
     return is_system or evidence.is_prompt_name(key)
+
+
+def is_template(entry: Entry) -> bool:
+    """Tell whether an entry beside a prompt is another template: ``first_turn_template`` with fields."""
+    last = entry.name.lower().endswith("template")
+    return last and isinstance(entry.value, MappedText) and evidence.has_fields(entry.value.text)
 
 
 def is_vague(key: str, text: str) -> bool:

@@ -22,6 +22,7 @@ from promptlint.frontends.python.modules import Module, Project, Read, triggers
 from promptlint.frontends.python.nodes import attributes
 from promptlint.frontends.python.outline import Outline, Table
 from promptlint.frontends.python.record import Recorder, holds_prompts
+from promptlint.frontends.python.sending import sends
 from promptlint.frontends.python.slicing import tells_of_prompts
 from promptlint.frontends.python.statements import execute
 from promptlint.frontends.python.trimming import trimming
@@ -123,7 +124,7 @@ def _enter_all(m: Machine, module: Module, only: str) -> None:
 def _enter_function(m: Machine, module: Module, func: FuncV, cls: ClassV | None, only: str) -> None:
     if isinstance(func.node, ast.Lambda) or (only and func.name != only):
         return
-    if not (tells_of_prompts(func.node) or holds_prompts(module, cls)):
+    if not (tells_of_prompts(func.node) or holds_prompts(module, cls) or sends(m, module, func, cls)):
         return
     receiver = None
     if cls is not None and "staticmethod" not in func.decorators:

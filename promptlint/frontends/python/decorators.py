@@ -7,7 +7,7 @@ import ast
 from promptlint.frontends.python import functions
 from promptlint.frontends.python.machine import Frame, Machine
 from promptlint.frontends.python.nodes import walk
-from promptlint.frontends.python.values import FuncV, Value
+from promptlint.frontends.python.values import FuncV, Obj, Value
 
 _TEXT_METHODS = frozenset(("format", "join", "replace", "strip", "removeprefix"))
 
@@ -31,6 +31,16 @@ def wrapped(m: Machine, func: FuncV, frame: Frame) -> Value | None:
         if isinstance(made, FuncV) and made.node is not func.node and _adds_text(made):
             value = made
     return None if value is plain else value
+
+
+def registers(node: ast.expr, frame: Frame) -> bool:
+    """Tell whether a decorator of the same file keeps what it decorates: it has to run where it stands."""
+    while isinstance(node, ast.Call | ast.Attribute):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    known = frame.names.get(node.id) if isinstance(node, ast.Name) else None
+    if isinstance(known, Obj) and known.cls is not None:
+        return True
+    return isinstance(known, FuncV) and functions.shape_changes(known)
 
 
 def _adds_text(func: FuncV) -> bool:

@@ -108,7 +108,7 @@ class HistoryWatch(ABC):
 
     def replaced(self, m: Machine, owner: Value, node: ast.Subscript, value: Value, frame: Frame) -> None:
         """``message["content"] = …`` on an element of a history, or ``messages[i] = …``."""
-        loops = [g for g in m.guards if g.kind in ("for", "while")]
+        loops = [g for g in m.since(frame.depth) if g.kind in ("for", "while")]
         key = node.slice.value if isinstance(node.slice, ast.Constant) else None
         if (
             isinstance(owner, Unknown)

@@ -100,6 +100,7 @@ class Machine:
         self.local: Results = {}  # of those that did: good for the file at hand only
         self.grown: dict[object, tuple[Cause | None, frozenset[Read]]] = {}  # order of filled attributes
         self.instances: dict[ast.AST, tuple[Obj, frozenset[Read]]] = {}
+        self.overrides: dict[object, tuple[list[tuple[ClassV, FuncV]], frozenset[Read]]] = {}
         self.unused: ast.expr | None = None  # the call of an expression statement
         self._volatile: dict[str, Volatile | None] = {}
         self._sinks: dict[str, Sink | None] = {}

@@ -56,6 +56,8 @@ def method(m: Machine, receiver: Value, name: str, given: Arguments, node: ast.C
         return _dict(m, receiver, name, given, node, frame)
     if isinstance(receiver, Template):
         return template(m, receiver, name, given, node, frame)
+    if isinstance(receiver, Obj) and receiver.kind == "buffer":
+        return _buffer(m, receiver, name, given, node, frame)
     if isinstance(receiver, Obj):
         made = (
             files.method(m, receiver, name, given, node, frame)
@@ -71,6 +73,17 @@ def method(m: Machine, receiver: Value, name: str, given: Arguments, node: ast.C
 
         return invoke(m, receiver, given.args, given.keywords, node, frame, given.rest)
     return Unknown(frame.module.place(node), name=name, cause=worst(receiver.cause, given.cause))
+
+
+def _buffer(m: Machine, value: Obj, name: str, given: Arguments, node: ast.Call, frame: Frame) -> Value:
+    """Return a method of a text buffer, ``io.StringIO``."""
+    written = value.attrs["written"]
+    if name in ("getvalue", "read") and isinstance(written, ListV):
+        return text.joined((), written.items, written.order, frame.module.place(node))
+    if name in ("write", "writelines") and given.args:
+        for one in [given.args[0]] if name == "write" else access.elements(given.args[0]) or []:
+            _list(m, written, "append", replace(given, args=[one]), node, frame)  # type: ignore[arg-type]
+    return NONE
 
 
 def _text(m: Machine, value: Str, name: str, given: Arguments, node: ast.Call, frame: Frame) -> Value:

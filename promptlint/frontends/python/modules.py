@@ -15,6 +15,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 
 from promptlint.frontends.base import Context
 from promptlint.frontends.mapped import MappedText
@@ -51,6 +52,8 @@ _WORDS = (
         "systeminstruction",
     ),
     *("chat.completions", "messages.create", "generate_content"),
+    *("crewai", "cohere", "agno", "mistral", "ollama", "bedrock", "llama_index", "haystack", "smolagents"),
+    *("autogen", "pydantic_ai"),
 )
 _SHAPES = tuple(
     re.compile(shape)
@@ -63,6 +66,9 @@ _SHAPES = tuple(
         r"context\s*=",
     )
 )
+
+
+_CLASS = re.compile(r"^class (\w+)\(([^()=]{1,200})\):", re.MULTILINE)
 
 
 def triggers(text: str) -> bool:
@@ -335,6 +341,24 @@ class Project:
             p for p in self._by_name.get(posixpath.basename(tail), ()) if p == tail or p.endswith("/" + tail)
         ]
         return ends[0] if len(ends) == 1 else None
+
+    @cached_property
+    def subclasses(self) -> dict[str, list[tuple[str, str]]]:
+        """Return, by the last name of a base, the classes written below it: their files and names.
+
+        One search of all texts: parsing them all would take many times as long.
+        """
+        found: dict[str, list[tuple[str, str]]] = defaultdict(list)
+        for path in sorted(self.files):
+            source = self.context.load(path)
+            if source is None:
+                continue
+            for match in _CLASS.finditer(source.text):
+                for base in match.group(2).split(","):
+                    name = base.split("[")[0].rpartition(".")[2].strip()
+                    if name.isidentifier():
+                        found[name].append((path, match.group(1)))
+        return found
 
     @property
     def listing(self) -> frozenset[str]:

@@ -207,7 +207,7 @@ def attribute(m: Machine, obj: Obj, attr: str, node: ast.expr, frame: Frame) -> 
     place = frame.module.place(node)
     cls = obj.cls
     settle(obj)
-    if cls is None and obj.kind in ("path", "jinja-env"):
+    if cls is None and obj.kind in ("path", "jinja-env", "buffer"):
         known = obj.attrs.get(attr) or (files.attribute(m, obj, attr) if obj.kind == "path" else None)
         return known or Bound(Ext(f"method.{attr}"), obj)
     label = attr if obj.name in ("self", "cls", "") else f"{obj.name}.{attr}"
@@ -238,7 +238,11 @@ def attribute(m: Machine, obj: Obj, attr: str, node: ast.expr, frame: Frame) -> 
             return property_value(m, obj, found, node, frame)
         if "staticmethod" in found.decorators:
             return found
-        return Bound(found, cls if "classmethod" in found.decorators else obj)
+        if "classmethod" not in found.decorators:
+            from promptlint.frontends.python.overriding import bound
+
+            return bound(m, obj, found, place) if obj.place is None else Bound(found, obj)
+        return Bound(found, cls)
     # A field's plain default says little of an object that was not made here.
     if found is not None and (isinstance(found, _SUBSTANCE) or not is_data(cls)):
         return found

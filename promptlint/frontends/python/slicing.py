@@ -169,7 +169,10 @@ def _is_quiet(statement: ast.stmt) -> bool:
     if not isinstance(call, ast.Call):
         return False
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-    return name in _QUIET
+    into = any(
+        k.arg == "file" and isinstance(k.value, ast.Name) for k in call.keywords
+    )  # print(…, file=text)
+    return name in _QUIET and not into
 
 
 def _skipped(node: Function) -> frozenset[int]:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from promptlint.frontends.python import access, audience, functions, known, text
-from promptlint.frontends.python.machine import Frame, Machine, unknown_like
-from promptlint.frontends.python.pieces import Hole, flat, text_of, worst
+from promptlint.frontends.python.machine import Frame, Machine, fixed, unknown_like
+from promptlint.frontends.python.pieces import Hole, Lit, flat, text_of, worst
 from promptlint.frontends.python.values import (
     NONE,
     Bound,
@@ -357,7 +357,31 @@ def _context_var(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> 
     )
 
 
+def _buffer(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    """Return a text buffer: what is written to it, in order."""
+    out = Obj(kind="buffer", place=frame.module.place(node))
+    start = [Item(given.args[0])] if given.args else []
+    out.attrs["written"] = ListV(start, depth=len(m.guards))
+    return out
+
+
+def _print(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    """``print(…, file=buffer)`` writes to the buffer; any other print gives nothing."""
+    out = given.get("file")
+    written = out.attrs.get("written") if isinstance(out, Obj) and out.kind == "buffer" else None
+    if isinstance(written, ListV):
+        place = frame.module.place(node)
+        space, end = (Lit(text, fixed(place, text), whole=True) for text in (" ", "\n"))
+        shown = zip(given.args, node.args, strict=False)
+        told = [Str(text.parts_of(a, frame.module.place(n), frame.module.text(n))) for a, n in shown]
+        line = text.joined((space,), [Item(a) for a in told], None, place)
+        written.items.append(Item(Str((*line.parts, end)), m.since(written.depth)))
+    return NONE
+
+
 HANDLERS: dict[str, Handler] = {
+    "io.StringIO": _buffer,
+    "builtins.print": _print,
     "builtins.str": _str,
     "builtins.repr": _str,
     "builtins.ascii": _str,

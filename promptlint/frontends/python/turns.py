@@ -22,8 +22,13 @@ def follows_from_turn(node: ast.AST, func: ast.AST) -> bool:
     it outside of the loop, the loop's position and counters do not. False outside of a loop.
     """
     found = _path(func, node)
-    loop = next((n for n in reversed(found) if isinstance(n, (ast.For, ast.AsyncFor))), None)
-    if loop is None or any(_by_place(n) for n in walk(loop.iter)):
+    loops = [n for n in found if isinstance(n, (ast.For, ast.AsyncFor))]
+    return bool(loops) and all(_follows(node, func, found, loop) for loop in loops)
+
+
+def _follows(node: ast.AST, func: ast.AST, found: list[ast.AST], loop: ast.For | ast.AsyncFor) -> bool:
+    """Tell whether an assignment depends on nothing that one of the loops around it brings in."""
+    if any(_by_place(n) for n in walk(loop.iter)):
         return False  # which turns are changed depends on where they stand
     foreign = _outside(func, loop) | _positions(loop) | _names(loop.iter)
     _spread(loop, foreign)

@@ -371,3 +371,20 @@ def test_a_recorded_conversation_is_no_prompt() -> None:
     kept = [*turns[:2], {**turns[2], "response_metadata": {"finish_reason": "stop"}}]
     assert read("prompts/chat.json", json.dumps(kept)) == []
     assert read("prompts/chat.json", json.dumps([turns[0], *turns[1:] * 6])) == []
+
+
+def test_templates_beside_a_prompt() -> None:
+    text = dedent(
+        """\
+        templates:
+          system_template: You are an engineer who solves issues in large programs, one after another.
+          first_turn_template: "Issue: {{issue}}\\nSolve it."
+          note_template: "no field"
+        other:
+          mail_template: "Dear {{name}}"
+        """
+    )
+    assert [one.name for one in read("config/any.yaml", text)] == [
+        "templates.system_template",
+        "templates.first_turn_template",
+    ]

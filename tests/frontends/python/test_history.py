@@ -116,3 +116,20 @@ def test_a_helper_that_shapes_one_turn_rewrites_none(program: Run) -> None:
 )  # fmt: skip
 def test_turns_picked_by_a_number(program: Run, edit: str, expected: list[str]) -> None:
     assert program(ASK.format(edit=edit)).seen == expected
+
+
+@pytest.mark.parametrize("kept", ["3", "self.kept"])
+def test_an_inner_loop_does_not_hide_which_turns_are_changed(program: Run, kept: str) -> None:
+    edit = (
+        "for i, message in enumerate(reversed(messages)):\n        if i < %s:\n            continue\n"
+        "        for pattern in PATTERNS:\n            message['content'] = cut(pattern, message['content'])"
+    )
+    assert program(ASK.format(edit=edit % kept)).seen == ["history-rewritten"]
+
+
+def test_an_inner_loop_over_parts_of_each_turn(program: Run) -> None:
+    edit = (
+        "for message in messages:\n        if message['role'] == 'tool':\n            for pattern in PATTERNS:\n"
+        "                message['content'] = cut(pattern, message['content'])"
+    )
+    assert program(ASK.format(edit=edit)).seen == []

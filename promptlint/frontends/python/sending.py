@@ -1,0 +1,83 @@
+"""Functions that send a prompt through another: nothing in them has a telling name.
+
+A program has its own ``ask(text)`` or ``Answer(backstory=text)`` from a library, and calls it with whatever
+it likes::
+
+    def summary(pages):
+        return ask(f"Summarise in five lines.\\n{pages}")
+
+``ask`` names a client and messages; ``summary`` is where the prompt is made.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from promptlint.frontends.python import objects
+from promptlint.frontends.python.machine import Machine
+from promptlint.frontends.python.modules import Module
+from promptlint.frontends.python.nodes import walk
+from promptlint.frontends.python.slicing import tells_of_prompts
+from promptlint.frontends.python.values import ClassV, Ext, FuncV, ModuleV, Value
+
+_MAKING = frozenset(
+    (
+        "format",
+        "format_map",
+        "replace",
+        "join",
+        "substitute",
+        "safe_substitute",
+        "render",
+        "build",
+        "getvalue",
+    )
+)
+MIN_TEXT = 12  # known characters of a text that is worth a look
+
+
+def sends(m: Machine, module: Module, func: FuncV, cls: ClassV | None) -> bool:
+    """Tell whether a function makes a text and hands something to a function or library that sends prompts."""
+    found = walk(func.node)
+    if not any(map(_is_text, found)):
+        return False
+    return any(
+        _is_sender(_callee(m, module, n.func, cls), m) for n in found if isinstance(n, ast.Call) and _gives(n)
+    )
+
+
+def _is_text(node: ast.AST) -> bool:
+    if isinstance(node, ast.JoinedStr):
+        known = (v.value for v in node.values if isinstance(v, ast.Constant))
+        return sum(len(text) for text in known if isinstance(text, str)) >= MIN_TEXT
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Attribute) and node.func.attr in _MAKING
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mod)
+
+
+def _gives(node: ast.Call) -> bool:
+    return bool(node.args or node.keywords)
+
+
+def _callee(m: Machine, module: Module, node: ast.expr, cls: ClassV | None) -> Value | None:
+    """Return what a call names, as far as the names of the module and the methods of the class tell."""
+    if isinstance(node, ast.Name):
+        return objects.module_name(m, module, node.id)
+    if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)):
+        return None
+    if node.value.id in ("self", "cls"):
+        return cls.find(node.attr) if cls is not None else None
+    owner = objects.module_name(m, module, node.value.id)
+    if isinstance(owner, ModuleV):
+        return objects.module_name(m, owner.module, node.attr)
+    return Ext(f"{owner.path}.{node.attr}") if isinstance(owner, Ext) else None
+
+
+def _is_sender(callee: Value | None, m: Machine) -> bool:
+    if isinstance(callee, Ext):
+        return m.sink(callee.path) is not None
+    return (
+        isinstance(callee, FuncV)
+        and not isinstance(callee.node, ast.Lambda)
+        and tells_of_prompts(callee.node)
+    )

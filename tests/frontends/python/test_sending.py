@@ -1,0 +1,120 @@
+"""Prompts that are sent through other functions, registries, text buffers and overridden methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.frontends.python.build import LONG, Program
+
+Run = Callable[..., Program]
+SEND = f"""
+from datetime import datetime
+import io
+from openai import OpenAI
+RULES = {LONG!r}
+def send(system, q):
+    return OpenAI().chat.completions.create(model='m', messages=[
+        {{'role': 'system', 'content': system}}, {{'role': 'user', 'content': q}}])
+"""
+
+
+@pytest.mark.parametrize(
+    ("caller", "found"),
+    [
+        ("def ask(q):\n    return send(f'It is now {datetime.now()}. ' + RULES, q)", True),
+        ("class A:\n    def put(self, q): return send(q, q)\n    def ask(self, q): return send(f'It is now {datetime.now()}. {RULES}', q)", True),
+        # Nothing that is sent, or nothing that sends.
+        ("def ask(q):\n    log = f'It is now {datetime.now()}. {RULES}'\n    keep(log)\n    return q", False),
+    ],
+)  # fmt: skip
+def test_a_function_without_a_telling_word_sends_through_another(
+    program: Run, caller: str, found: bool
+) -> None:
+    assert ("PL101" in program(SEND + caller).codes) == found
+
+
+def test_a_library_is_told_by_its_import(program: Run) -> None:
+    text = """
+        from datetime import date
+        from crewai import Agent
+        def make():
+            return Agent(role='guide', goal='help', backstory=f'Today is {date.today()}.' + RULES)
+    """
+    found = program(f"RULES = {LONG!r}\n" + text.replace("\n        ", "\n"))
+    assert found.codes == ["PL101"]
+
+
+REGISTRY = """
+SECTIONS = {}
+def section(name):
+    def keep(function):
+        SECTIONS[name] = function
+        return function
+    return keep
+@section('clock')
+def clock(): return f'It is {datetime.now()}.'
+@section('rules')
+def rules(): return RULES
+def ask(q):
+    return send('\\n'.join(make() for make in SECTIONS.values()), q)
+"""
+
+
+def test_functions_that_a_decorator_registers_are_called_in_order(program: Run) -> None:
+    found = program(SEND + REGISTRY).texts[-1]
+    assert found.startswith("<system>It is {datetime.now() ~clock/request}.\nYou answer questions")
+
+
+BUFFER = """
+def ask(q, tools):
+    out = io.StringIO('Dear model,\\n')
+    print('Tools:', len(tools), file=out)
+    for tool in tools:
+        out.write(f'- {tool}\\n')
+    if tools:
+        out.write('Use them. ')
+    out.writelines(['a', 'b'])
+    print('not this')
+    return send(out.getvalue(), q)
+"""
+
+
+def test_a_text_buffer_holds_what_was_written(program: Run) -> None:
+    (found,) = [
+        one for one in program(SEND + BUFFER).texts if one.startswith("<system>Dear") and "<user>" in one
+    ]
+    assert found.partition("<user>")[0] == (
+        "<system>Dear model,\nTools: {len(tools)}\n[for tools? - {tool}\n][tools? Use them. ]ab"
+    )
+
+
+BASE = """
+from abc import ABC, abstractmethod
+class Source(ABC):
+    @abstractmethod
+    def text(self): ...
+"""
+CLOCK = """
+from datetime import datetime
+from base import Source
+class Clock(Source):
+    def text(self): return f'It is {datetime.now()}.'
+"""
+BOT = """
+from base import Source
+class Bot:
+    def __init__(self, source: Source): self.source = source
+    def ask(self, q):
+        return send(self.source.text() + RULES, q)
+"""
+
+
+def test_a_declared_method_gives_what_those_give_that_override_it(program: Run) -> None:
+    found = program({"app.py": SEND + BOT, "base.py": BASE, "clocks.py": CLOCK})
+    assert "PL101" in found.codes
+    assert "PL101" not in program({"app.py": SEND + BOT, "base.py": BASE}).codes
+    # A class of the same name elsewhere is another class.
+    other = CLOCK.replace("from base import Source", "class Source: ...")
+    assert "PL101" not in program({"app.py": SEND + BOT, "base.py": BASE, "clocks.py": other}).codes
