@@ -77,6 +77,9 @@ class Confidence(StrEnum):
         return {"high": 2, "medium": 1, "low": 0}[self.value]
 
 
+INCLUDED = "included here"  # the note of a step where one template brings in another
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One place that a value passed through on its way into the prompt."""

@@ -15,6 +15,7 @@ from promptlint.catalog.catalog import Catalog
 from promptlint.catalog.clock import refine_clock
 from promptlint.catalog.model import Volatile
 from promptlint.layout import (
+    INCLUDED,
     LITERAL,
     Cause,
     Confidence,
@@ -45,6 +46,11 @@ _NEUTRAL = re.compile(
 _JUNCTION = re.compile(r"\b(?:and|or)\b|&&|\|\|")
 _VALUE = r"[\w.$]+(?:\[[\w'\"]+\][\w.]*)*"
 _BARE = re.compile(rf"[\s(]*(?:{_VALUE})?(?:\(\s*(?:{_VALUE})?\s*\))?[\s)]*")
+# Not whether there is a value, but which: `user.is_admin`, `account.has_feature(…)`.
+_RIGHT = re.compile(
+    r"(?:user|customer|account|tenant|member|profile)\w*\.(?:(?:is|has|can|may)_\w+|(?:can|may|has|allows?)\w*\()",
+    re.IGNORECASE,
+)
 _CLASS = re.compile(r"(?:.*\.)?[A-Z]\w*[a-z]\w*(?:\[\])*", re.DOTALL)
 _SHOWN = 60
 _READ = 400  # characters of a condition or loop that are looked at; some patterns are quadratic
@@ -123,7 +129,8 @@ def _hole(segment: Segment, catalog: Catalog) -> Segment:
     if cause is None:
         return segment
     if origin.chain and cause.place is None:
-        cause = replace(cause, place=origin.chain[0].place, chain=origin.chain)
+        first = origin.chain[0]
+        cause = replace(cause, place=None if first.note == INCLUDED else first.place, chain=origin.chain)
     return replace(segment, scope=cause.scope, cause=cause)
 
 
@@ -147,7 +154,7 @@ def _guard(guard: Guard, catalog: Catalog) -> Guard:
 
 def tests_presence(guard: Guard) -> bool:
     """Tell whether a condition only asks whether values are there, or of which type they are."""
-    if len(guard.expression) > _READ:
+    if len(guard.expression) > _READ or _RIGHT.search(guard.expression):
         return False
     text = _NEUTRAL.sub(" ", guard.expression)
     return all(_BARE.fullmatch(part) for part in _JUNCTION.split(text))

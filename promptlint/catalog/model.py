@@ -37,6 +37,7 @@ CARRIES: Mapping[str, str] = {
     "examples": "few-shot examples, put between the other texts",
     "history": "the variable under which earlier turns are put in",
     "key": "a cache key or salt",
+    "options": "a mapping or object with more of the call's arguments, by the names listed beside it",
     "keys": "a mapping that may hold cache keys or salts, as extra_body and extra_headers",
     "ignored": "never part of the prompt",
 }

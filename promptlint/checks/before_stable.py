@@ -70,9 +70,13 @@ class BeforeStable:
 
     def _values(self, layout: Layout) -> Iterator[tuple[int, Place, Cause]]:
         """Yield each value that is this rule's: its segment, the place to report, and its cause."""
+        clock = any(seen.what == "template-clock" for seen in layout.observations)  # PL401 tells of it
         for index, segment in enumerate(layout.segments):
-            if segment.cause is not None and self.owns(segment.cause, segment.section):
-                yield index, segment.place, segment.cause
+            cause = segment.cause
+            if cause is not None and clock and cause.kind is Kind.CLOCK:
+                continue
+            if cause is not None and self.owns(cause, segment.section):
+                yield index, segment.place, cause
         for index, guard in loops(layout):
             if guard.cause is not None and self.owns(guard.cause, layout.segments[index].section):
                 yield index, guard.place, guard.cause

@@ -18,7 +18,7 @@ from promptlint.checks.base import (
 )
 from promptlint.checks.behind import Behind
 from promptlint.findings import Finding, Fix, Severity
-from promptlint.layout import Cause, Confidence, Guard, Kind, Layout, OriginKind, Scope
+from promptlint.layout import Cause, Confidence, Guard, Kind, Layout, OriginKind, Scope, Section
 from promptlint.volatility import tests_presence
 
 _BRANCHES = ("if", "match", "try")
@@ -111,6 +111,8 @@ def _sections(layout: Layout) -> Iterator[tuple[int, Guard]]:
         for guard in segment.guards:
             if guard.kind not in _BRANCHES or guard.cause is None:
                 continue
+            if segment.section is Section.TOOLS and guard.cause.kind is not Kind.PER_USER:
+                continue  # mostly a setting, whatever its name is
             if segment.cause is not None and not guard.scope.narrower_than(segment.cause.scope):
                 told.add(guard)
             last[guard] = index

@@ -3,7 +3,7 @@ import pytest
 from promptlint.checks import CHECKS, Thresholds
 from promptlint.findings import Finding, Severity
 from promptlint.layout import Confidence, Kind, Layout, Observation, Parameter, Scope
-from tests.checks.build import SYSTEM, TOOLS, Words, cause, layout, place, text
+from tests.checks.build import SYSTEM, TOOLS, Words, cause, hole, layout, place, text
 
 
 def run(made: Layout) -> list[Finding]:
@@ -72,3 +72,12 @@ def test_parameters_that_change() -> None:
     assert not run(layout(parameters=(configured,), repeated=True))
     steady = Parameter("model", place(5), "gpt", Scope.RELEASE)
     assert not run(layout(parameters=(steady,), repeated=True))
+
+
+def test_a_chat_template_with_a_clock_is_reported_once() -> None:
+    seen = Observation("template-clock", place(1), cause=cause(Kind.CLOCK, Scope.DAY))
+    clock = hole(cause(Kind.CLOCK, Scope.DAY))
+    asked = hole(cause(Kind.PER_USER, Scope.USER))
+    both = [clock, text(60), asked, text(60)]
+    assert [found.code for found in run(layout(*both))] == ["PL101", "PL104"]
+    assert sorted(f.code for f in run(layout(*both, observations=(seen,)))) == ["PL104", "PL401"]

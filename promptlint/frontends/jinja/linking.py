@@ -24,12 +24,13 @@ from promptlint.frontends.jinja.values import (
     names_of,
 )
 from promptlint.frontends.mapped import MappedText
-from promptlint.layout import OriginKind
+from promptlint.layout import INCLUDED, OriginKind, Step
 
 if TYPE_CHECKING:
     from promptlint.frontends.jinja.walk import Walker
 
 MAX_DEPTH = 24
+_MAX_STEPS = 8  # on the way of one value
 
 
 def block(walker: Walker, node: nodes.Block) -> None:
@@ -63,7 +64,7 @@ def include(walker: Walker, node: nodes.Include) -> None:
     for name in elements(value) or (value,):
         loaded = _load(walker, name, node)
         if isinstance(loaded, tuple):
-            _enter(walker, loaded)
+            _enter(walker, loaded, node)
             return
         reason = reason or loaded
     if node.ignore_missing and reason == "no such template":
@@ -76,7 +77,9 @@ def include(walker: Walker, node: nodes.Include) -> None:
     walker.emit(symbol, node.template, whole_tag=True)
 
 
-def _enter(walker: Walker, loaded: tuple[Parsed, Source]) -> None:
+def _enter(walker: Walker, loaded: tuple[Parsed, Source], node: nodes.Include) -> None:
+    step = Step(walker.source.place(*walker.parsed.tag_span(node.lineno)), INCLUDED)
+    before = len(walker.out)
     saved = walker.parsed, walker.source, walker.files, walker.blocks, walker.parent, walker.variables
     walker.limits.depth += 1
     try:
@@ -89,6 +92,10 @@ def _enter(walker: Walker, loaded: tuple[Parsed, Source]) -> None:
     finally:
         walker.limits.depth -= 1
         walker.parsed, walker.source, walker.files, walker.blocks, walker.parent, walker.variables = saved
+        for index, piece in enumerate(walker.out[before:], before):
+            if piece.symbol is not None and len(piece.symbol.chain) < _MAX_STEPS:
+                symbol = replace(piece.symbol, chain=(*piece.symbol.chain, step))
+                walker.out[index] = replace(piece, symbol=symbol)
 
 
 def import_module(walker: Walker, node: nodes.Import) -> None:

@@ -257,7 +257,8 @@ class Emitter:
             items = ()
         for index, item in enumerate(items):
             self.message = index
-            guards = tuple(replace(g, name="") for g in item.guards)
+            # What tools come from says nothing of them; under which condition each is sent may.
+            guards = tuple(g if g.kind == "if" else replace(g, name="") for g in item.guards)
             if isinstance(item.value, DictV):
                 self.parts(serialised(item.value, place, skip=MARKERS), guards)
                 self.mark(item.value)

@@ -122,6 +122,10 @@ def made(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
         return message(m, sink, given, node, frame)
     if sink.returns == "template":
         return template(m, sink, given, node, frame)
+    if sink.surface == "config":
+        options = Obj(kind="options", name=short, place=frame.module.place(node))
+        options.attrs.update(given.keywords)
+        return options
     if sink.surface == "engine" and sink.dialect:
         source = carried(sink, given, "template")
         values = carried(sink, given, "values")

@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from promptlint.frontends.python import access, engines
+from promptlint.frontends.python import access, engines, text
 from promptlint.frontends.python.cachekeys import cache_keys, injection_points
 from promptlint.frontends.python.emit import emitter_of
 from promptlint.frontends.python.nodes import walk
@@ -56,9 +56,11 @@ def request(
     place = frame.module.place(node)
     emitter = emitter_of(m)
     carried: dict[str, list[tuple[str, Value, ast.AST]]] = {}
+    options = engines.carried(sink, given, "options")
+    within = text.keys_of(options) if isinstance(options, DictV) else getattr(options, "attrs", {})
     for name, what in sink.arguments.items():
         key: str | int = int(name) if name.isdigit() else name
-        value = given.get(key)
+        value = given.get(key) or within.get(name)
         if value is not None:
             carried.setdefault(what, []).append((name, value, given.nodes.get(key, node)))
     observations: list[Observation] = []
@@ -70,8 +72,8 @@ def request(
         _ = name
     for _name, value, at in carried.get("system", ()):
         # Some frameworks take a function that makes the text for each request.
-        text = engines.called(m, value, node, frame) if isinstance(value, FuncV) else value
-        emitter.system(text, frame.module.place(at))
+        made = engines.called(m, value, node, frame) if isinstance(value, FuncV) else value
+        emitter.system(made, frame.module.place(at))
     for what in ("messages", "prompt", "user", "assistant", "content", "tool"):
         for _name, value, at in carried.get(what, ()):
             where_at = frame.module.place(at)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from promptlint.catalog.catalog import Catalog
 from promptlint.frontends import jinja
 from promptlint.frontends.base import Context, Delimiters
 from promptlint.frontends.mapped import MappedText
-from promptlint.layout import OriginKind, Section, Segment
+from promptlint.layout import Layout, OriginKind, Section, Segment
 from promptlint.source import SourceFile
+from promptlint.volatility import annotate
 
 
 def context(files: dict[str, str] | None = None, delimiters: Delimiters | None = None) -> Context:
@@ -213,6 +215,23 @@ def test_include_extends_import() -> None:
     paths = {s.text or s.origin.name: s.place.path for s in found.segments}
     assert paths["product"] == "prompts/base.j2"
     assert paths["Part for "] == "prompts/part.j2"
+
+
+def test_a_value_of_an_included_template_tells_what_brings_it_in() -> None:
+    files = {"prompts/outer.j2": "{% set day = today %}\n{% include 'inner.j2' %}"}
+    files["prompts/inner.j2"] = "Day {{ day }}, time {{ current_time }}."
+    found = fragment("Begin.\n{% include 'outer.j2' %}", files=files)
+    (day, time) = [s.origin for s in found.segments if s.is_hole]
+    assert [(step.place.path, step.note) for step in day.chain] == [
+        ("prompts/outer.j2", "set day"),
+        ("prompts/outer.j2", "included here"),
+        ("prompts/main.j2", "included here"),
+    ]
+    assert [step.place.path for step in time.chain] == ["prompts/outer.j2", "prompts/main.j2"]
+    layout = annotate(Layout("p", found.segments[0].place, found.segments), Catalog())
+    causes = [s.cause for s in layout.segments if s.cause is not None]
+    # Where a value was set is where it comes from; where its template is included is not.
+    assert [cause.place and cause.place.path for cause in causes] == ["prompts/outer.j2", None]
 
 
 def test_missing_and_cyclic_includes_are_gaps() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.frontends.python.build import LONG, Program
+from tests.frontends.python.build import LONG, Program, show
 
 Run = Callable[..., Program]
 
@@ -101,3 +101,60 @@ def test_what_stands_in_front_of_the_turns(program: Run, change: str, code: str)
         """
     )
     assert [c for c in found.codes if c != "PL110"] == ([code] if code else [])
+
+
+@pytest.mark.parametrize(
+    ("before", "config"),
+    [
+        ("pass", '{"system_instruction": system, "temperature": 0}'),
+        ("kept = {'system_instruction': system}", "kept"),
+        ("pass", "types.GenerateContentConfig(system_instruction=system)"),
+        ("kept = {'system_instruction': system}", "types.GenerateContentConfig(**kept)"),
+        ("kept = types.GenerateContentConfig(system_instruction=system)", "kept"),
+    ],
+)
+def test_a_system_text_within_a_configuration(program: Run, before: str, config: str) -> None:
+    found = program(
+        f"""
+        from datetime import date
+        from google import genai
+        from google.genai import types
+        client = genai.Client()
+        def ask(question):
+            system = f"Today is {{date.today()}}. {LONG}"
+            {before}
+            return client.models.generate_content(model="gemini-2.5-flash", contents=question, config={config})
+        """
+    )
+    (sent,) = [one for one in found.requests if one.model == "gemini-2.5-flash"]
+    assert show(sent) == (
+        f"<system>Today is {{date.today() ~clock/day}}. {LONG}<user>{{question ~request-input/request}}"
+    )
+    assert found.codes == ["PL101"]
+
+
+@pytest.mark.parametrize(
+    ("condition", "codes"),
+    [
+        ("user.is_admin", ["PL109"]),
+        ("user.may(tool)", ["PL109"]),
+        ("tool['function']['name'] in user.permissions", ["PL109"]),
+        # Settings, and what differs between requests by its name alone.
+        ("tool['function']['name'] in config.enabled", []),
+        ("tool['function']['name'] in request.tools", []),
+    ],
+)
+def test_tools_that_a_user_may_use(program: Run, condition: str, codes: list[str]) -> None:
+    found = program(
+        f"""
+        from openai import OpenAI
+        TOOLS = [{{"type": "function", "function": {{"name": "sea", "description": "Tells the weather at sea."}}}}]
+        def ask(user, config, request, question):
+            return OpenAI().chat.completions.create(
+                model="gpt-4o",
+                tools=[tool for tool in TOOLS if {condition}],
+                messages=[{{"role": "system", "content": "{LONG}"}}, {{"role": "user", "content": question}}],
+            )
+        """
+    )
+    assert found.codes == codes
