@@ -3,31 +3,43 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache
 from typing import TYPE_CHECKING
 
 from promptlint.frontends.python import access, audience, engines, text
 from promptlint.frontends.python.emit import Emitter, emitter_of
+from promptlint.frontends.python.forms import (
+    MIN_TEXT,
+    holds_objects,
+    is_message,
+    is_text,
+    is_tool,
+    promptish,
+)
 from promptlint.frontends.python.history import HISTORY, HistoryWatch, is_history
 from promptlint.frontends.python.machine import Frame, Machine
 from promptlint.frontends.python.modules import Module
+from promptlint.frontends.python.naming import (
+    NOT_SENT,
+    SENDS,
+    called_name,
+    describes_a_tool,
+    is_prompt_name,
+    path_of,
+)
 from promptlint.frontends.python.pieces import Hole
 from promptlint.frontends.python.requests import request, unordered_tools
 from promptlint.frontends.python.values import (
     Choice,
     ClassV,
     DictV,
-    Ext,
     Item,
     ListV,
     Obj,
     Str,
     Template,
-    Unknown,
     Value,
 )
 from promptlint.layout import Confidence, Layout, LayoutKind, Observation, Section
@@ -35,25 +47,6 @@ from promptlint.source import Place
 
 if TYPE_CHECKING:
     from promptlint.frontends.python.calls import Arguments
-
-PROMPT_NAME = re.compile(
-    r"(^|_)(prompt|prompts|instruction|instructions|preamble|persona|personality)(_|$|\d)|system_?(message|msg|text|content)|"
-    r"(^|_)(template)$|[a-z](Prompt|Instructions)\b|(^|_)(sys|system)$"
-)
-NOT_PROMPT_NAME = re.compile(
-    r"(^|_)(path|file|dir|name|names|id|ids|key|keys|tokens|count|length|len|hash|cache|version|type|types|url|html|sql|query_template|config|"
-    r"manager|class|cls|list|dict|map|size|index|format)$|email|html|subject"
-)
-MIN_TEXT = 20  # known characters without which a text is not taken for a prompt
-# Calls whose text arguments are not sent to a model, whatever their names say.
-NOT_SENT = re.compile(
-    r"^(builtins\.(print|open|input|isinstance|len|Exception|ValueError)|logging\.|log\.|logger\.|.*\.(debug|info|warning|warn|error|exception|critical|"
-    r"write|write_text|write_bytes|execute|add_argument|print|echo|assert\w*|raises|match|compile|sub|search|emit|send_json|send_text|notify|track|"
-    r"capture|set_attribute|add_row|markdown|header|caption))$|Error$|Exception$"
-)
-
-# Names of calls that take the messages of a request, of whatever class they are.
-_SENDS = re.compile(r"chat|complet|generate|invoke|llm|predict|respon[ds]|converse|ask", re.IGNORECASE)
 
 
 class Recorder(HistoryWatch):
@@ -89,7 +82,7 @@ class Recorder(HistoryWatch):
         if (
             sink is not None
             and sink.returns not in ("message", "template")
-            and (not sink.loose or _promptish(given))
+            and (not sink.loose or promptish(given))
         ):
             layout = request(m, sink, callee, given, node, frame)
             if layout is not None:
@@ -97,20 +90,20 @@ class Recorder(HistoryWatch):
             return
         if path and NOT_SENT.search(path):
             return
-        if _SENDS.search(called_name(node)):
+        if SENDS.search(called_name(node)):
             for index, argument in enumerate(given.args):
                 if isinstance(argument, ListV):
                     at = given.nodes.get(index, node)
                     self.message_list(m, argument.name or "messages", argument, at, frame)
         for keyword, argument in given.keywords.items():
             given_to_agent = keyword == "task" and called_name(node).endswith("Agent")
-            if (is_prompt_name(keyword) or given_to_agent) and _is_text(argument):
+            if (is_prompt_name(keyword) or given_to_agent) and is_text(argument):
                 where = given.nodes.get(keyword, node)
                 self.text(m, keyword, argument, where, frame, Confidence.MEDIUM)
             elif (
                 keyword in ("messages", "chat_history", "conversation")
                 and isinstance(argument, ListV)
-                and not _within(argument)
+                and not holds_objects(argument)
             ):
                 self.message_list(m, keyword, argument, given.nodes.get(keyword, node), frame)
             elif keyword in ("tools", "functions"):
@@ -118,7 +111,12 @@ class Recorder(HistoryWatch):
                 seen = unordered_tools(argument, frame.module.place(given.nodes.get(keyword, node)))
                 if seen is not None:
                     self.observe(seen)
-            elif keyword == "description" and isinstance(argument, Str) and argument.cause is not None:
+            elif (
+                keyword == "description"
+                and isinstance(argument, Str)
+                and argument.cause is not None
+                and describes_a_tool(called_name(node), given)
+            ):
                 self.tool_text(m, argument, given.nodes.get(keyword, node), frame)
 
     def named(self, m: Machine, name: str, value: Value, node: ast.expr, frame: Frame) -> None:
@@ -137,7 +135,7 @@ class Recorder(HistoryWatch):
             isinstance(value, ListV)
             and value.items
             and name.endswith(("messages", "prompt"))
-            and not _within(value)
+            and not holds_objects(value)
         ):
             self.message_list(m, name, value, node, frame)
 
@@ -160,7 +158,7 @@ class Recorder(HistoryWatch):
             self.tool_text(m, value, node, frame)
         elif is_prompt_name(name) or "prompt" in name or _prompt_home(frame, value):
             if isinstance(value, ListV):
-                if any(_is_message(i.value) for i in value.items):
+                if any(is_message(i.value) for i in value.items):
                     self.message_list(m, name, value, node, frame)
             else:
                 self.text(m, name, value, node, frame, Confidence.LOW)
@@ -205,7 +203,7 @@ class Recorder(HistoryWatch):
             emitter.value(content, place)
             self.add(m, layout.with_segments(tuple(emitter.segments), emitter.gaps))
             return
-        if _is_tool(value):
+        if is_tool(value):
             self.tool(m, value, place, frame)
             return
         for key, item in value.entries.items():
@@ -344,7 +342,7 @@ class Recorder(HistoryWatch):
 
     def message_list(self, m: Machine, name: str, value: ListV, node: ast.AST, frame: Frame) -> None:
         """Keep a list of messages."""
-        if not any(_is_message(i.value) for i in value.items):
+        if not any(is_message(i.value) for i in value.items):
             return
         place = frame.module.place(node)
         emitter = self.emitter(m)
@@ -414,83 +412,8 @@ def holds_prompts(module: Module, cls: ClassV | None) -> bool:
     return "prompt" in stem.lower() or (cls is not None and "prompt" in cls.name.lower())
 
 
-@cache
-def is_prompt_name(name: str) -> bool:
-    """Tell whether a name says that its value is a prompt."""
-    return bool(
-        PROMPT_NAME.search(name if name.islower() else name.lower() if name.isupper() else name)
-    ) and not NOT_PROMPT_NAME.search(name.lower())
-
-
-def path_of(callee: Value) -> str:
-    """Return the dotted path of what is called."""
-    if isinstance(callee, (Ext, Unknown)):
-        return callee.path
-    if isinstance(callee, Choice):
-        return path_of(callee.values[0])
-    func = getattr(callee, "func", None)
-    if isinstance(func, Ext) and func.path.startswith("method."):
-        return ""
-    return ""
-
-
-def called_name(node: ast.Call) -> str:
-    """Return the last name of what a call calls."""
-    func = node.func
-    return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
-
-
 def where(frame: Frame) -> str:
     """Return the name of the function, class or module that a frame runs."""
     if frame.func is not None:
         return f"{frame.func.cls.name}.{frame.func.name}" if frame.func.cls else frame.func.name
     return frame.cls.name if frame.cls else frame.module.path.rsplit("/", 1)[-1]
-
-
-def _is_text(value: Value) -> bool:
-    """Tell whether a value is text, whichever way its conditions turn out."""
-    if isinstance(value, Choice):
-        return any(isinstance(v, (Str, Template)) for v in value.values)
-    return isinstance(value, (Str, Template))
-
-
-def _is_message(value: Value) -> bool:
-    if isinstance(value, Choice):
-        return any(map(_is_message, value.values))
-    if isinstance(value, DictV):
-        return "role" in value.entries
-    return isinstance(value, Obj) and value.kind in ("message", "placeholder")
-
-
-def _is_tool(value: DictV) -> bool:
-    if "function" in value.entries and "type" in value.entries:
-        called = value.get("function")
-        # A model's call of a tool looks alike: it has an id and arguments, and is part of a turn.
-        return not ("id" in value.entries or (isinstance(called, DictV) and "arguments" in called.entries))
-    keys = value.entries.keys()
-    return "description" in keys and ("input_schema" in keys or "parameters" in keys or "inputSchema" in keys)
-
-
-def _within(value: ListV) -> bool:
-    """Tell whether messages are objects of the program's own: it hands them on from function to function."""
-    return any(isinstance(i.value, Obj) and i.value.cls is not None for i in value.items)
-
-
-def _is_long(value: Value) -> bool:
-    return isinstance(value, Str) and value.literal_length() >= MIN_TEXT
-
-
-def _promptish(given: Arguments) -> bool:
-    """Tell whether the arguments of a loosely matched call look like a prompt at all."""
-    for value in [*given.args, *given.keywords.values()]:
-        if (
-            isinstance(value, (Str, Template))
-            and (value.literal_length() if isinstance(value, Str) else 1) >= MIN_TEXT
-        ):
-            return True
-        if isinstance(value, ListV) and any(_is_message(i.value) or _is_long(i.value) for i in value.items):
-            return True
-    return any(
-        k in given.keywords
-        for k in ("messages", "system", "system_prompt", "prompt", "instructions", "tools")
-    )

@@ -29,6 +29,25 @@ def test_a_tool_call_is_no_tool(program: Run, entries: str, reported: bool) -> N
 
 
 @pytest.mark.parametrize(
+    ("call", "reported"),
+    [
+        ("FunctionTool(run, description=text)", True),
+        ("register(name='move', parameters={}, description=text)", True),
+        ("Task(description=text)", False),
+        ("command(description=text)", False),
+    ],
+)
+def test_a_description_is_that_of_a_tool_only_where_one_is_made(
+    program: Run, call: str, reported: bool
+) -> None:
+    found = program(
+        "import uuid\nfrom toolkit import FunctionTool, Task, command, register\ndef make(run):\n"
+        f"    text = f'Moves robot {{uuid.uuid4()}}. {LONG}'\n    return {call}\n"
+    )
+    assert ("PL302" in found.codes) is reported
+
+
+@pytest.mark.parametrize(
     "chosen", ["NAMES if names is None else names", "names or NAMES", "NAMES", "{n: 1 for n in NAMES}"]
 )
 def test_sorting_ends_the_disorder_of_each_choice(system: Callable[..., str], chosen: str) -> None:

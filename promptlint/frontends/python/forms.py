@@ -1,0 +1,64 @@
+"""What values look like: texts, messages, tools."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from promptlint.frontends.python.values import Choice, DictV, ListV, Obj, Str, Template, Value
+
+if TYPE_CHECKING:
+    from promptlint.frontends.python.calls import Arguments
+
+MIN_TEXT = 20  # known characters without which a text is not taken for a prompt
+
+
+def is_text(value: Value) -> bool:
+    """Tell whether a value is text, whichever way its conditions turn out."""
+    if isinstance(value, Choice):
+        return any(isinstance(v, (Str, Template)) for v in value.values)
+    return isinstance(value, (Str, Template))
+
+
+def is_message(value: Value) -> bool:
+    """Tell whether a value is a message, or a place for earlier ones."""
+    if isinstance(value, Choice):
+        return any(map(is_message, value.values))
+    if isinstance(value, DictV):
+        return "role" in value.entries
+    return isinstance(value, Obj) and value.kind in ("message", "placeholder")
+
+
+def is_tool(value: DictV) -> bool:
+    """Tell whether a mapping defines a tool."""
+    if "function" in value.entries and "type" in value.entries:
+        called = value.get("function")
+        # A model's call of a tool looks alike: it has an id and arguments, and is part of a turn.
+        return not ("id" in value.entries or (isinstance(called, DictV) and "arguments" in called.entries))
+    keys = value.entries.keys()
+    return "description" in keys and ("input_schema" in keys or "parameters" in keys or "inputSchema" in keys)
+
+
+def holds_objects(value: ListV) -> bool:
+    """Tell whether messages are objects of the program's own: it hands them on from function to function."""
+    return any(isinstance(i.value, Obj) and i.value.cls is not None for i in value.items)
+
+
+def is_long(value: Value) -> bool:
+    """Tell whether a value is text of some length."""
+    return isinstance(value, Str) and value.literal_length() >= MIN_TEXT
+
+
+def promptish(given: Arguments) -> bool:
+    """Tell whether the arguments of a loosely matched call look like a prompt at all."""
+    for value in [*given.args, *given.keywords.values()]:
+        if (
+            isinstance(value, (Str, Template))
+            and (value.literal_length() if isinstance(value, Str) else 1) >= MIN_TEXT
+        ):
+            return True
+        if isinstance(value, ListV) and any(is_message(i.value) or is_long(i.value) for i in value.items):
+            return True
+    return any(
+        k in given.keywords
+        for k in ("messages", "system", "system_prompt", "prompt", "instructions", "tools")
+    )

@@ -1,0 +1,68 @@
+"""What names say: of values, of what is called, and of what is given to it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+from promptlint.frontends.python.values import Choice, Ext, Unknown, Value
+
+if TYPE_CHECKING:
+    from promptlint.frontends.python.calls import Arguments
+
+PROMPT_NAME = re.compile(
+    r"(^|_)(prompt|prompts|instruction|instructions|preamble|persona|personality)(_|$|\d)|system_?(message|msg|text|content)|"
+    r"(^|_)(template)$|[a-z](Prompt|Instructions)\b|(^|_)(sys|system)$"
+)
+NOT_PROMPT_NAME = re.compile(
+    r"(^|_)(path|file|dir|name|names|id|ids|key|keys|tokens|count|length|len|hash|cache|version|type|types|url|html|sql|query_template|config|"
+    r"manager|class|cls|list|dict|map|size|index|format)$|email|html|subject"
+)
+# Calls whose text arguments are not sent to a model, whatever their names say.
+NOT_SENT = re.compile(
+    r"^(builtins\.(print|open|input|isinstance|len|Exception|ValueError)|logging\.|log\.|logger\.|.*\.(debug|info|warning|warn|error|exception|critical|"
+    r"write|write_text|write_bytes|execute|add_argument|print|echo|assert\w*|raises|match|compile|sub|search|emit|send_json|send_text|notify|track|"
+    r"capture|set_attribute|add_row|markdown|header|caption))$|Error$|Exception$"
+)
+
+# Names of calls that take the messages of a request, of whatever class they are.
+SENDS = re.compile(r"chat|complet|generate|invoke|llm|predict|respon[ds]|converse|ask", re.IGNORECASE)
+
+
+@cache
+def is_prompt_name(name: str) -> bool:
+    """Tell whether a name says that its value is a prompt."""
+    return bool(
+        PROMPT_NAME.search(name if name.islower() else name.lower() if name.isupper() else name)
+    ) and not NOT_PROMPT_NAME.search(name.lower())
+
+
+def path_of(callee: Value) -> str:
+    """Return the dotted path of what is called."""
+    if isinstance(callee, (Ext, Unknown)):
+        return callee.path
+    if isinstance(callee, Choice):
+        return path_of(callee.values[0])
+    return ""
+
+
+def called_name(node: ast.Call) -> str:
+    """Return the last name of what a call calls."""
+    func = node.func
+    return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+
+
+_TOOL = re.compile(r"tool|function|action|skill|plugin|declaration|schema|field|param|agent", re.IGNORECASE)
+_OF_TOOL = frozenset(
+    (
+        *("func", "fn", "function", "coroutine", "callback", "handler", "on_invoke_tool"),
+        *("parameters", "args_schema", "input_schema", "inputSchema", "params_json_schema", "inputs"),
+    )
+)
+
+
+def describes_a_tool(called: str, given: Arguments) -> bool:
+    """Tell whether a call with a description makes a tool, or a field of one: tasks and settings have some too."""
+    return _TOOL.search(called) is not None or not _OF_TOOL.isdisjoint(given.keywords)
