@@ -18,7 +18,8 @@ from promptlint.trace.explain.price import price_of
 from promptlint.trace.intake import Intake
 from promptlint.trace.model import Hashed, Request
 from promptlint.trace.options import DEFAULT_BLOCK, Options
-from promptlint.trace.readers import Log, open_log
+from promptlint.trace.readers import Entry, Log, open_log
+from promptlint.trace.readers.requests import build
 from promptlint.trace.readers.stream import Skipped
 from promptlint.trace.report.table import row_of
 from promptlint.trace.simulate.hosted import HostedSimulation
@@ -26,7 +27,7 @@ from promptlint.trace.tally import Tally
 
 if TYPE_CHECKING:
     from promptlint.trace.columns import Builder, Columns
-    from promptlint.trace.encode import Encoder
+    from promptlint.trace.encode import Encoder, Tokens
 
 Progress = Callable[[int, int, int], None]  # bytes done, bytes in all, requests
 
@@ -76,7 +77,7 @@ def analyze(
                 tables.append(read_columns(str(path)))
                 result.formats[str(path)] = "parquet"
                 continue
-            logs.append(open_log(path, skipped=result.skipped))
+            logs.append(open_log(path))
         except (InputError, NothingToCheckError) as error:
             if path in found:
                 result.skipped.add(str(path), 0, str(error).removeprefix(f"{path}: "))
@@ -94,13 +95,16 @@ def analyze(
 
     def texts() -> Iterator[Request]:
         for log in logs:
-            for entry in log.entries:
-                if isinstance(entry, Hashed):
-                    run.take_hashed(entry, log.name)
-                else:
-                    yield entry
-                if progress:
-                    progress(sum(log.progress[0] for log in logs), total, run.requests)
+            try:
+                for entry in run.entries(log):
+                    if isinstance(entry, Hashed):
+                        run.take_hashed(entry, log.name)
+                    else:
+                        yield entry
+                    if progress:
+                        progress(sum(log.progress[0] for log in logs), total, run.requests)
+            finally:
+                result.skipped.merge(log.skipped)
 
     try:
         for request in result.intake.ordered(texts(), options.order == "time"):
@@ -134,6 +138,17 @@ class _Run:
         self._builder: Builder | None = None
         self._encoder: Encoder | None = None
 
+    def entries(self, log: Log) -> Iterator[Entry]:
+        """Return the entries of a log, read by several processes where that helps."""
+        from promptlint.trace.parallel import processes, read_apart
+
+        jobs = processes(log, self.options.jobs)
+        if jobs < 2:
+            return log.entries
+        made = (build(value, log.name, 1) for value in log.head if isinstance(value, dict))
+        first = next((request for request in made if request and request.parts), None)
+        return log.entries if first is None else read_apart(log, self.tokens(first), jobs)
+
     def take_hashed(self, entry: Hashed, name: str) -> None:
         """Take one request of which only hashes are known."""
         from promptlint.trace.columns import Builder
@@ -162,7 +177,7 @@ class _Run:
         profile = self._profile(request)
         key = profile.name if profile else ""
         self.result.profiles.add(key or "none")
-        request = self._encoded(request, profile)
+        request = self._encoded(request)
         explainer = self._explainers.get(f"{key}/{request.model}")
         if explainer is None:
             explainer = Explainer(profile, self.options.min_lost)
@@ -202,16 +217,18 @@ class _Run:
             self._profiles[key] = found
         return self._profiles[key]
 
-    def _encoded(self, request: Request, profile: Profile | None) -> Request:
+    def _encoded(self, request: Request) -> Request:
         """Add the request's blocks; give its parts exact sizes where the log has no counts."""
         if not request.parts:
             return request
 
         if self._builder is None:
-            self._start(request, profile)
+            self._start(request)
         assert self._encoder is not None
         assert self._builder is not None
-        keys, length = self._encoder.request(request)
+        encoded = request.encoded
+        if encoded is None or encoded.by != self._encoder.name:
+            encoded = self._encoder.encoded(request)
         names = {
             "model": request.model,
             "tenant": request.tenant,
@@ -219,49 +236,39 @@ class _Run:
             "replica": request.replica,
         }
         self._builder.add(
-            keys,
+            encoded.keys,
             time=request.time or 0.0,
-            length=length,
+            length=encoded.length,
             output=request.usage.output if request.usage else 0,
             namespace="/".join(names[name] for name in self.options.namespaces),
             session=request.session,
             line=request.line,
         )
-        if request.usage is None and self._encoder.encode is not None:
-            parts = tuple(
-                part if part.tokens is not None else replace(part, tokens=self._encoder.count(part.text))
-                for part in request.parts
-            )
-            return replace(request, parts=parts)
-        return request
+        if not encoded.sizes:
+            return request
+        sized = zip(request.parts, encoded.sizes, strict=True)
+        parts = tuple(p if p.tokens is not None else replace(p, tokens=size) for p, size in sized)
+        return replace(request, parts=parts, encoded=None)
 
-    def _start(self, request: Request, profile: Profile | None) -> None:
-        """Choose tokenizer and block size by the first request with text."""
-        from promptlint.trace.columns import Builder
-        from promptlint.trace.encode import Encoder
-
-        options = self.options
+    def tokens(self, request: Request) -> Tokens:
+        """Return what blocks are made of if this is the first request with text."""
+        options, profile = self.options, self._profile(request)
         block = options.block
         if block is None and profile and profile.granularity is Granularity.BLOCK:
             block = profile.block_tokens
-        self.result.block = block or DEFAULT_BLOCK
-        self.result.unit = options.unit
-        if options.unit == "bytes":
-            self._encoder = Encoder(self.result.block, None)
-            self.result.counter = "bytes"
-        else:
-            from promptlint.tokens.choose import DEFAULT_ENCODING, open_counter
+        from promptlint.trace.encode import Tokens
 
-            counter = open_counter(options.model or request.model, options.tokenizer).counter
-            encode = getattr(counter, "encode", None)
-            if encode is None:  # an estimator: ids of another vocabulary show equal text as well
-                base = open_counter("", DEFAULT_ENCODING).counter
-                encode = getattr(base, "encode", None)
-                counter = base if encode else counter
-            self._encoder = Encoder(self.result.block, encode)
-            self.result.counter = counter.name if encode else "bytes"
-            self.result.unit = "tokens" if encode else "bytes"
-        self._builder = Builder(self.result.block)
+        return Tokens(block or DEFAULT_BLOCK, options.unit, options.model or request.model, options.tokenizer)
+
+    def _start(self, request: Request) -> None:
+        """Choose tokenizer and block size by the first request with text."""
+        from promptlint.trace.columns import Builder
+
+        tokens = self.tokens(request)
+        self._encoder, self.result.counter = tokens.open()
+        self.result.block = tokens.block
+        self.result.unit = "tokens" if self._encoder.encode else "bytes"
+        self._builder = Builder(tokens.block)
 
     def finish(self, tables: list[Columns]) -> None:
         """Hand over what was collected."""

@@ -232,7 +232,7 @@ class Builder:
 
     def add(
         self,
-        ids: Sequence[int] | Keys,
+        ids: Sequence[int] | Keys | bytes,
         *,
         time: float = 0.0,
         order: float | None = None,
@@ -246,7 +246,10 @@ class Builder:
 
         ``order`` replaces the time as the place among the others.
         """
-        keys = ids if isinstance(ids, np.ndarray) else _keys(ids)
+        if isinstance(ids, bytes):
+            keys: Keys = np.frombuffer(ids, dtype=np.uint64)
+        else:
+            keys = ids if isinstance(ids, np.ndarray) else _keys(ids)
         room = self._namespaces.setdefault(namespace, len(self._namespaces))
         talk = self._sessions.setdefault(session, len(self._sessions))
         tokens = len(keys) * self.block_tokens if length is None else length

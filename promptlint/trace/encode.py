@@ -20,7 +20,7 @@ from zlib import crc32
 
 import numpy as np
 
-from promptlint.trace.model import Part, Request
+from promptlint.trace.model import Encoded, Part, Request
 
 if TYPE_CHECKING:
     from promptlint.trace.columns import Keys
@@ -56,6 +56,31 @@ class _Memory:
             self.size -= dropped
 
 
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """What blocks are made of. ``model`` and ``tokenizer`` choose the encoding, unless ``unit`` is bytes."""
+
+    block: int
+    unit: str = "tokens"
+    model: str = ""
+    tokenizer: str = ""
+
+    def open(self) -> tuple[Encoder, str]:
+        """Return the encoder, and the name of its encoding."""
+        if self.unit == "bytes":
+            return Encoder(self.block, None, f"bytes/{self.block}"), "bytes"
+        from promptlint.tokens.choose import DEFAULT_ENCODING, open_counter
+
+        counter = open_counter(self.model, self.tokenizer).counter
+        encode = getattr(counter, "encode", None)
+        if encode is None:  # an estimator: ids of another vocabulary show equal text as well
+            base = open_counter("", DEFAULT_ENCODING).counter
+            encode = getattr(base, "encode", None)
+            counter = base if encode else counter
+        name = counter.name if encode else "bytes"
+        return Encoder(self.block, encode, f"{name}/{self.block}"), name
+
+
 @dataclass(slots=True)
 class Encoder:
     """Gives the block keys of requests. ``encode`` is None for blocks of bytes instead of tokens.
@@ -66,6 +91,7 @@ class Encoder:
 
     block: int
     encode: Encode | None
+    name: str = ""
     _ids: _Memory = field(default_factory=_Memory)
     _steps: _Memory = field(default_factory=_Memory)
 
@@ -84,6 +110,14 @@ class Encoder:
                 found.append(keys)
                 length += size
         return np.frombuffer(b"".join(found), dtype=np.uint64), length // unit
+
+    def encoded(self, request: Request) -> Encoded:
+        """Return a request's blocks, and the sizes of its parts where the log does not count."""
+        keys, length = self.request(request)
+        sizes: tuple[int, ...] = ()
+        if request.usage is None and self.encode is not None:
+            sizes = tuple(self.count(p.text) if p.tokens is None else p.tokens for p in request.parts)
+        return Encoded(keys.tobytes(), length, self.name, sizes)
 
     def count(self, text: str) -> int:
         """Return the tokens of a text."""

@@ -66,6 +66,20 @@ class Usage:
         return (self.read or 0) + (self.written or 0)
 
 
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A request in tokens, made by the encoder ``by``.
+
+    ``keys`` are the 64-bit keys of its full blocks as bytes; ``sizes`` the tokens of its parts, empty
+    where the log counts them itself.
+    """
+
+    keys: bytes
+    length: int
+    by: str
+    sizes: tuple[int, ...] = ()
+
+
 @dataclass(frozen=True)
 class Request:
     """One request with its text. Missing facts are empty; ``time`` is in seconds since the epoch."""
@@ -89,6 +103,7 @@ class Request:
     first_byte: float | None = None
     reason: str = ""  # the provider's own word for the miss
     notes: tuple[str, ...] = ()  # events of the session since the request before: "compacted", …
+    encoded: Encoded | None = field(default=None, repr=False, compare=False)  # where a reader has done it
 
     @property
     def namespace(self) -> tuple[str, str, str]:

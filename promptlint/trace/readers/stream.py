@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -12,6 +14,7 @@ from typing import Any, BinaryIO
 from promptlint.errors import InputError
 from promptlint.trace.readers.unpack import Unpacked, unpacked
 
+_BOM = b"\xef\xbb\xbf"
 MAX_LINE = 64 * 1024 * 1024  # as values it takes several times the memory
 _DOCUMENT = 64 * 1024 * 1024
 _KEPT = 20
@@ -40,6 +43,16 @@ class Skipped:
             del self.examples[_KEPT:]
         elif len(self.examples) < _KEPT:
             self.examples.append((file, line, why))
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.count = 0
+        self.examples.clear()
+
+    def merge(self, other: Skipped) -> None:
+        """Add what was counted elsewhere, behind what is here."""
+        self.count += other.count
+        self.examples += other.examples[: max(0, _KEPT - len(self.examples))]
 
 
 class _Counted(io.RawIOBase):
@@ -77,89 +90,130 @@ def open_bytes(path: Path, progress: list[int]) -> tuple[BinaryIO, Unpacked | No
     return (io.BufferedReader(archive, 1 << 18) if archive else counted), archive
 
 
+class Lines:
+    """The lines of one file with their 1-based numbers, and how far they have been read.
+
+    An archive of a few kilobytes can hold a line of gigabytes: no more than `MAX_LINE` is ever kept of one.
+    """
+
+    def __init__(self, stream: BinaryIO, name: str, skipped: Skipped) -> None:
+        self.name = name
+        self.number = 0
+        self._stream, self._skipped = stream, skipped
+        self._ahead: deque[bytes] = deque()
+        self._whole = True
+
+    @property
+    def end(self) -> int:
+        """Return the line in which reading stands: the last one if it has no end yet, else the next."""
+        return self.number + self._whole
+
+    def __iter__(self) -> Iterator[tuple[int, bytes]]:
+        while line := self._next():
+            self.number += 1
+            self._whole = line.endswith(b"\n")
+            if len(line) <= MAX_LINE:
+                yield self.number, line
+                continue
+            self.skip(self.number, f"longer than {MAX_LINE // 1024 // 1024} MB")
+            while line and not line.endswith(b"\n"):
+                line = self._stream.readline(1 << 20)
+
+    def _next(self) -> bytes:
+        return self._ahead.popleft() if self._ahead else self._stream.readline(MAX_LINE + 1)
+
+    def rest(self, size: int) -> bytes:
+        """Read on regardless of lines, up to ``size`` bytes."""
+        return self._stream.read(size)
+
+    def put_back(self, data: bytes) -> None:
+        """Give back what `rest` has read, to be read line by line."""
+        *whole, last = data.split(b"\n")
+        self._ahead.extend(line + b"\n" for line in whole)
+        if last := last + self._stream.readline(MAX_LINE):
+            self._ahead.append(last)
+
+    def skip(self, number: int, why: str, *, grave: bool = False) -> None:
+        """Count a line that cannot be read."""
+        self._skipped.add(self.name, number, why, grave=grave)
+
+
+@contextmanager
+def opened(path: Path, name: str, skipped: Skipped, progress: list[int]) -> Iterator[Lines]:
+    """Give the lines of a file; where reading ends before the file does, ``skipped`` is told.
+
+    Raises:
+        InputError: the file cannot be opened, or zstandard is not installed.
+    """
+    stream, archive = open_bytes(path, progress)
+    with stream:
+        lines = Lines(stream, name, skipped)
+        try:
+            yield lines
+        except OSError as error:
+            lines.skip(lines.end, f"cannot be read from here on: {error.strerror or error}", grave=True)
+        if archive and archive.damage:
+            lines.skip(lines.end, archive.damage, grave=True)
+
+
+def raw_lines(path: Path, name: str, skipped: Skipped, progress: list[int]) -> Generator[tuple[int, bytes]]:
+    """Yield the lines of a file with their numbers; see `records`."""
+    with opened(path, name, skipped, progress) as lines:
+        yield from lines
+
+
 def records(path: Path, name: str, skipped: Skipped, progress: list[int]) -> Iterator[Record]:
     """Yield the records of a file: JSON lines, a JSON array, one JSON object, or lines of text.
 
     Broken lines are counted in ``skipped``. A truncated or damaged archive ends the file there, with a word.
     """
-    stream, archive = open_bytes(path, progress)
-    with stream:
-        last = 0
+    with opened(path, name, skipped, progress) as lines:
+        yield from _records(lines)
+
+
+def parsed(lines: Iterable[tuple[int, bytes]], skip: Callable[[int, str], None]) -> Iterator[Record]:
+    """Yield the JSON values of lines; ``skip`` is told of those that hold none."""
+    for number, line in lines:
+        text = line.removeprefix(_BOM).strip() if number == 1 else line.strip()
+        if not text:
+            continue
         try:
-            for record in _records(stream, name, skipped):
-                last = record.line
-                yield record
-        except OSError as error:
-            skipped.add(name, last + 1, f"cannot be read from here on: {error.strerror or error}", grave=True)
-        if archive and archive.damage:
-            skipped.add(name, last + 1, archive.damage, grave=True)
+            yield Record(number, json.loads(text))
+        except (ValueError, RecursionError) as error:
+            skip(number, f"not valid JSON: {error}".splitlines()[0][:120])
 
 
-def _records(stream: BinaryIO, name: str, skipped: Skipped) -> Iterator[Record]:
-    first, number = b"", 0
-    for at, line in _lines(stream, 0, name, skipped):
-        number = at
-        first = line.removeprefix(b"\xef\xbb\xbf").strip()
+def _records(lines: Lines) -> Iterator[Record]:
+    first = b""
+    for _, line in lines:
+        first = line.removeprefix(_BOM).strip()
         if first:
             break
+    number = lines.number
     if not first:
         return
     if first[:1] not in b"[{":
         yield Record(number, _text(first))
-        for at, line in _lines(stream, number, name, skipped):
+        for at, line in lines:
             if line.strip():
                 yield Record(at, _text(line.rstrip(b"\r\n")))
         return
     try:
         value = json.loads(first)
     except (ValueError, RecursionError):
-        rest = stream.read(_DOCUMENT)
+        rest = lines.rest(_DOCUMENT)
         if document := _document(first + b"\n" + rest, number):
             yield from document
             return
-        skipped.add(name, number, "not valid JSON")
-        lines: Iterator[tuple[int, bytes]] = _resumed(rest, stream, number, name, skipped)
+        lines.skip(number, "not valid JSON")
+        lines.put_back(rest)
     else:
         if isinstance(value, list):
             for item in value:
                 yield Record(number, item)
         else:
             yield Record(number, value)
-        lines = _lines(stream, number, name, skipped)
-    for at, line in lines:
-        text = line.strip()
-        if not text:
-            continue
-        try:
-            yield Record(at, json.loads(text))
-        except (ValueError, RecursionError) as error:
-            skipped.add(name, at, f"not valid JSON: {error}".splitlines()[0][:120])
-
-
-def _lines(stream: BinaryIO, number: int, name: str, skipped: Skipped) -> Iterator[tuple[int, bytes]]:
-    """Yield what stands behind line ``number``: each line with its number, those too long left out.
-
-    An archive of a few kilobytes can hold a line of gigabytes: no more than `MAX_LINE` is ever kept of one.
-    """
-    while line := stream.readline(MAX_LINE + 1):
-        number += 1
-        if len(line) <= MAX_LINE:
-            yield number, line
-            continue
-        skipped.add(name, number, f"longer than {MAX_LINE // 1024 // 1024} MB")
-        while line and not line.endswith(b"\n"):
-            line = stream.readline(1 << 20)
-
-
-def _resumed(
-    head: bytes, stream: BinaryIO, number: int, name: str, skipped: Skipped
-) -> Iterator[tuple[int, bytes]]:
-    """Yield lines from a part that was read ahead, then from the stream."""
-    *whole, last = head.split(b"\n")
-    yield from enumerate(whole, number + 1)
-    number += len(whole) + 1
-    yield number, last + stream.readline(MAX_LINE)
-    yield from _lines(stream, number, name, skipped)
+    yield from parsed(lines, lines.skip)
 
 
 def _document(data: bytes, line: int) -> list[Record] | None:
