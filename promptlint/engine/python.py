@@ -21,7 +21,7 @@ from promptlint.suppress import parse
 if TYPE_CHECKING:
     from promptlint.frontends import python
 
-WORTH = 60  # files that pay for one more process
+WORTH = 15  # files that pay for one more process
 
 
 def check_python(
