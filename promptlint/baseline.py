@@ -15,6 +15,8 @@ from promptlint.source import SourceFile
 
 _VERSION = 1
 Load = Callable[[str], SourceFile | None]
+Covers = Callable[[str, str], bool]
+"""Tells of a rule's code and a path whether a run looked for the one in the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +66,8 @@ class Baseline:
         ]
         return json.dumps({"version": _VERSION, "findings": rows}, indent=1) + "\n"
 
-    def apply(self, findings: Iterable[Finding], load: Load) -> tuple[list[Finding], int]:
-        """Mark accepted findings; also return how many accepted ones are gone."""
+    def apply(self, findings: Iterable[Finding], load: Load, covers: Covers) -> tuple[list[Finding], int]:
+        """Mark accepted findings; also return how many accepted ones are gone of those the run looked for."""
         left = Counter(self.counts)
         marked: list[Finding] = []
         for finding in findings:
@@ -75,23 +77,36 @@ class Baseline:
                     left[mark] -= 1
                     finding = replace(finding, status=Status.BASELINED)
             marked.append(finding)
-        return marked, sum(left.values())
+        return marked, (left - self._beyond(covers)).total()
+
+    def _beyond(self, covers: Covers) -> Counter[str]:
+        """Return what a run over some files or rules could not have found."""
+        return Counter({m: n for m, n in self.counts.items() if not covers(*self.labels[m].split(" ", 1))})
+
+    def kept(self, before: Baseline, covers: Covers) -> Baseline:
+        """Return this baseline with what stands in the earlier one and was not looked for."""
+        beyond = before._beyond(covers)
+        return Baseline(self.counts | beyond, {**{m: before.labels[m] for m in beyond}, **self.labels})
 
     def grown(self, before: Baseline) -> list[str]:
         """Return the labels of what this baseline accepts and the earlier one did not."""
         return [self.labels[mark] for mark in (self.counts - before.counts)]
 
 
-def update(path: Path, findings: Iterable[Finding], load: Load, *, allow_growth: bool) -> Baseline:
-    """Return the baseline to write to ``path``.
+def update(
+    path: Path, findings: Iterable[Finding], load: Load, covers: Covers, *, allow_growth: bool
+) -> Baseline:
+    """Return the baseline to write to ``path``; entries that the run did not look for stay.
 
     Raises:
         UsageError: it would accept more than the one that is there, and growth is not allowed.
     """
     new = Baseline.of(findings, load)
-    if path.exists() and not allow_growth:
-        grown = new.grown(Baseline.read(path))
-        if grown:
+    if path.exists():
+        before = Baseline.read(path)
+        new = new.kept(before, covers)
+        grown = new.grown(before)
+        if grown and not allow_growth:
             raise UsageError(
                 f"{path}: the baseline would grow by {len(grown)}: {', '.join(sorted(grown)[:3])}"
                 + (", …" if len(grown) > 3 else ""),

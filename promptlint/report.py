@@ -35,6 +35,7 @@ class Report:
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
     root: str = ""
+    covers: Callable[[str, str], bool] = lambda code, path: True  # did the run look for a rule in a file?
 
     @property
     def active(self) -> tuple[Finding, ...]:

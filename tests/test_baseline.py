@@ -13,6 +13,11 @@ from promptlint.findings import Finding, Status
 from promptlint.report import fingerprint
 from promptlint.source import SourceFile
 
+
+def every(code: str, path: str) -> bool:
+    return True
+
+
 Make = Callable[..., Finding]
 LINES = st.lists(st.text(alphabet="ab {}", max_size=8), max_size=6)
 
@@ -50,7 +55,7 @@ def test_only_as_many_as_were_accepted(make_finding: Make, old: list[str], new: 
     findings, sources = all_of(old)
     baseline = Baseline.of(findings, sources.get)
     findings, sources = all_of(new)
-    marked, gone = baseline.apply(findings, sources.get)
+    marked, gone = baseline.apply(findings, sources.get, every)
     for name in "abc":
         hits = [f for f, n in zip(marked, new, strict=True) if n == name and f.status is Status.BASELINED]
         assert len(hits) == min(old.count(name), new.count(name))
@@ -62,12 +67,12 @@ def test_round_trip_and_growth(make_finding: Make, tmp_path: Path) -> None:
     other, second = at_line(make_finding, "y", 0, "b.j2")
     load = {"a.j2": source, "b.j2": second}.get
     path = tmp_path / "base.json"
-    path.write_text(update(path, [finding, other], load, allow_growth=False).dump())
+    path.write_text(update(path, [finding, other], load, every, allow_growth=False).dump())
     assert Baseline.read(path).counts == Baseline.of([other, finding], load).counts
-    path.write_text(update(path, [finding], load, allow_growth=False).dump())  # shrinks
+    path.write_text(update(path, [finding], load, every, allow_growth=False).dump())  # shrinks
     with pytest.raises(UsageError, match=r"would grow by 1: PL101 b\.j2"):
-        update(path, [finding, other], load, allow_growth=False)
-    assert update(path, [finding, other], load, allow_growth=True).counts.total() == 2
+        update(path, [finding, other], load, every, allow_growth=False)
+    assert update(path, [finding, other], load, every, allow_growth=True).counts.total() == 2
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"version": 1}', '{"version": 9, "findings": []}'])

@@ -21,6 +21,7 @@ from promptlint.cli.common import (
 from promptlint.cli.params import (
     FORMATS,
     WORDS,
+    Sectioned,
     color_option,
     exit_zero_option,
     format_option,
@@ -38,7 +39,17 @@ if TYPE_CHECKING:
     from promptlint.source import SourceFile
 
 
-@click.command()
+_SECTIONS = {
+    "Rules": "select ignore extend_select min_lost_tokens",
+    "Cache and tokens": "profile model tokenizer",
+    "Files": "include_tests templates_only force_exclude no_gitignore stdin_filename",
+    "Report": "format_ output_file show_source statistics show_all color quiet exit_zero",
+    "Baseline": "baseline update_baseline allow_growth",
+    "Run": "config isolated jobs no_cache cache_dir watch",
+}
+
+
+@click.command(cls=Sectioned, sections=_SECTIONS)
 @click.argument("paths", nargs=-1, type=click.Path())
 @config_options
 @click.option("--select", type=WORDS, help="Only these rules: codes, prefixes or names, with commas.")
@@ -228,7 +239,7 @@ class _Run:
             raise UsageError("--update-baseline needs a file", "give --baseline FILE or set `baseline`")
         report = self.report(None)
         show_errors(report)
-        new = update(path, report.findings, report.load, allow_growth=allow_growth)
+        new = update(path, report.findings, report.load, report.covers, allow_growth=allow_growth)
         write_whole(path, new.dump())
         click.echo(f"{path}: {counted(new.counts.total(), 'finding')} accepted")
         return report.exit_code if report.errors else 0

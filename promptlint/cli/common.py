@@ -71,9 +71,11 @@ def start_of(paths: tuple[str, ...]) -> Path:
 
 
 def wants_color(choice: str, stream: Any) -> bool:
-    """Tell whether to colour: as asked, else on a terminal unless NO_COLOR is set."""
+    """Tell whether to colour: as asked, else by NO_COLOR or FORCE_COLOR, else on a terminal."""
     if choice != "auto":
         return choice == "always"
+    if os.environ.get("FORCE_COLOR", "0") != "0" and "NO_COLOR" not in os.environ:
+        return True
     return "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb" and stream.isatty()
 
 

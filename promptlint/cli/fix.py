@@ -54,11 +54,15 @@ def command(
             click.echo(_diff(path, source.text, made.texts[path]), nl=False)
     else:
         _write({Path(path): _encoded(source, made.texts[path]) for path, source in sources.items()})
-    verb = "would be mended" if show_diff else "mended"
     remaining = len(report.active) - len(made.applied)
-    click.echo(
-        f"{len(made.applied)} {verb} in {counted(len(sources), 'file')}; remaining: {remaining}", err=True
+    verb = "would be mended" if show_diff else "mended"
+    done = f"{counted(len(made.applied), 'finding')} {verb} in {counted(len(sources), 'file')}"
+    done = (
+        done
+        if made.applied
+        else f"no finding that can be {'mended safely' if not unsafe_fixes else 'mended'}"
     )
+    click.echo(f"{done}; remaining: {remaining}", err=True)
     if made.left:
         click.echo(
             f"note: {counted(len(made.left), 'edit')} left out, in the way of others: run it again", err=True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -80,6 +80,26 @@ def _quantity(text: str) -> float | None:
         return float(match[1].replace("_", "")) * factor or None if factor else None
     except ValueError:
         return None
+
+
+class Sectioned(click.Command):
+    """A command whose help puts its options under headings; those in no section come last."""
+
+    def __init__(self, *arguments: Any, sections: Mapping[str, str], **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self._sections = {title: names.split() for title, names in sections.items()}
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options."""
+        rows: dict[str, list[tuple[str, str]]] = {title: [] for title in (*self._sections, "Options")}
+        for parameter in (one for one in self.get_params(ctx) if isinstance(one, click.Option)):
+            titles = (title for title, names in self._sections.items() if parameter.name in names)
+            if (record := parameter.get_help_record(ctx)) is not None:
+                rows[next(titles, "Options")].append(record)
+        for title, records in rows.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
 
 
 WORDS, NUMBERS = Words(), Numbers()

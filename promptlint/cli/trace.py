@@ -16,6 +16,7 @@ import click
 from promptlint.cli.common import wants_color, write_whole
 from promptlint.cli.params import (
     NUMBERS,
+    Sectioned,
     choice_option,
     color_option,
     exit_zero_option,
@@ -36,7 +37,17 @@ if TYPE_CHECKING:
 _NAMESPACES = ("model", "tenant", "salt", "replica")
 
 
-@click.command()
+_SECTIONS = {
+    "Cache and tokens": "profile model tokenizer unit block_size kv_bytes_per_token",
+    "Curves and what-ifs": "capacity ttl cache_per namespace sample engines policies replicas",
+    "Causes": "source min_lost_tokens max_findings show_text",
+    "Report": "format_ output_file color quiet exit_zero",
+    "Sharing": "write_as salt",
+    "Run": "isolated order jobs ray",
+}
+
+
+@click.command(cls=Sectioned, sections=_SECTIONS)
 @click.argument("logs", nargs=-1, required=True, type=click.Path())
 @isolated_option
 @click.option(

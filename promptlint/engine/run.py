@@ -131,9 +131,14 @@ class _Run:
         findings = [f for f in merge(results) if f.code in selection]
         findings = self._suppress(findings, results, selection)
         findings = [self._with_edits(f) for f in findings]
+        read = {target.path for target in self._found.targets}
+
+        def covers(code: str, path: str) -> bool:
+            return code in selection and (path in read or not (self._request.cwd / path).exists())
+
         notes = [self._store.trouble] if self._store.trouble else []
         if self._request.baseline is not None:
-            findings, gone = self._request.baseline.apply(findings, self._world.peek)
+            findings, gone = self._request.baseline.apply(findings, self._world.peek, covers)
             if gone:
                 which = counted(gone, "accepted finding")
                 notes.append(f"no longer there: {which}; shrink the baseline with --update-baseline")
@@ -145,6 +150,7 @@ class _Run:
             tuple(notes),
             time.perf_counter() - self._started,
             str(self._request.cwd),
+            covers,
         )
 
     def _nothing(self, seen: int) -> tuple[str, str]:

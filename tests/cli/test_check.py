@@ -167,6 +167,20 @@ def test_baseline_life(run: Run, tree: Tree) -> None:
     assert "no longer there: 1 accepted finding;" in err
 
 
+def test_a_run_over_some_files_or_rules_leaves_the_rest_of_the_baseline_alone(run: Run, tree: Tree) -> None:
+    tree({"a.j2": BAD, "b.j2": BAD})
+    update = ("check", "--baseline", "base.json", "--update-baseline")
+    assert run(*update)[1] == "base.json: 2 findings accepted\n"
+    assert "no longer" not in run("check", "b.j2", "--baseline", "base.json")[2]
+    assert "no longer" not in run("check", "--select", "PL2", "--baseline", "base.json")[2]
+    tree({"b.j2": GOOD})
+    assert "no longer there: 1 accepted finding;" in run("check", "b.j2", "--baseline", "base.json")[2]
+    assert run("check", "b.j2", *update[1:])[1] == "base.json: 1 finding accepted\n"
+    assert run("check", "--baseline", "base.json")[0] == 0  # a.j2 is still accepted
+    Path("a.j2").unlink()
+    assert "no longer there: 1 accepted finding;" in run("check", "b.j2", "--baseline", "base.json")[2]
+
+
 def test_standard_input(run: Run, tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     tree({})
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(BAD.encode())))

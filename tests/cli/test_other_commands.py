@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+import click
 import pytest
 import yaml
+from click.testing import CliRunner
 
 from promptlint.cli.watching import changes
 from promptlint.config import Config, load
@@ -145,7 +148,7 @@ def test_fix_writes_files_as_they_were(run: Run, tree: Tree) -> None:
     code, out, err = run("fix", "--diff")
     assert code == 1
     assert out == "--- a/a.j2\n+++ b/a.j2\n@@ -1,2 +1,2 @@\n-é {{ now() }}\n-{{ now() }}\n+é today\n+today\n"
-    assert "2 would be mended in 1 file; remaining: 0" in err
+    assert "2 findings would be mended in 1 file; remaining: 0" in err
     assert (root / "a.j2").read_bytes() == original
     code, _, err = run("fix")
     assert code == 0
@@ -160,3 +163,16 @@ def test_watch_yields_after_a_change(tree: Tree) -> None:
     next(seen)
     (root / "b.j2").write_text("y")
     next(seen)  # would wait for ever if the new file were not seen
+
+
+@pytest.mark.parametrize("name", ["check", "trace", "replay"])
+def test_help_names_every_option_under_a_heading(name: str) -> None:
+    from importlib import import_module
+
+    command = import_module(f"promptlint.cli.{name}").command
+    text = CliRunner().invoke(command, ["--help"]).output
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            assert max(parameter.opts, key=len) in text
+    # Only --help is left for the last heading: a new option belongs to a section.
+    assert re.search(r"\nOptions:\n\s+(-h, )?--help\s[^\n]*\n\Z", text), text[-300:]

@@ -11,6 +11,7 @@ from click.core import ParameterSource
 
 from promptlint.cli.params import (
     Memory,
+    Sectioned,
     choice_option,
     format_option,
     output_option,
@@ -30,7 +31,17 @@ if TYPE_CHECKING:
 DEFAULT_MODEL = "random:smollm2-135m"
 
 
-@click.command()
+_SECTIONS = {
+    "Prompts": "context vary each hole_words order passes reordered as_written seed",
+    "Model": "model adapter device dtype fetch_model",
+    "Cache": "cache block_size kv_memory storage",
+    "Run": "concurrency step_tokens output_tokens timed repeats self_test modules",
+    "Other engines": "endpoint surface tokenizer api_key_env timeout max_tokens_spent engine engine_option",
+    "Report": "format_ output_file picture every quiet",
+}
+
+
+@click.command(cls=Sectioned, sections=_SECTIONS)
 @click.argument("paths", nargs=-1)
 @click.option(
     "--context", type=click.Path(path_type=Path), metavar="FILE", help="Template variables, JSON lines."
