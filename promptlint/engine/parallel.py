@@ -23,30 +23,32 @@ Work = Callable[..., Iterator[tuple[Target, Result]]]
 """A function of a module: called with the targets of one process, as they come, then with what all have in common."""
 
 
-def shares(targets: Sequence[Target], jobs: int, worth: int) -> list[Sequence[Target]]:
-    """Deal targets out to processes.
+def processes(targets: int, jobs: int, worth: int) -> int:
+    """Return how many processes so many targets are worth.
 
     ``jobs`` is 0 for a choice by size and cores; ``worth`` is how many targets pay for one more process.
     """
-    count = _processes(targets, jobs, worth)
+    most = jobs or min(_cores(), targets // worth)
+    return max(1, min(most, targets // 2))
+
+
+def shares(targets: Sequence[Target], count: int) -> list[Sequence[Target]]:
+    """Deal targets out like cards."""
     return [targets[start::count] for start in range(count)]
 
 
-def neighbours(targets: Sequence[Target], jobs: int, worth: int) -> list[Sequence[Target]]:
-    """Deal targets out like `shares`, those that stand together to one process, by their sizes.
+def neighbours(targets: Sequence[Target], count: int) -> list[Sequence[Target]]:
+    """Deal targets out by their sizes, those that stand together to one process.
 
     Files of one folder import each other: apart, each process would read most of the program again.
     """
-    count = _processes(targets, jobs, worth)
-    if count == 1:
-        return [targets]
     sizes = [_size(target) for target in targets]
     whole, done = sum(sizes), 0
     out: list[list[Target]] = [[] for _ in range(count)]
     for target, size in zip(targets, sizes, strict=True):
         out[min(count - 1, (done + size // 2) * count // max(1, whole))].append(target)
         done += size
-    return [part for part in out if part]
+    return list(out)
 
 
 def _size(target: Target) -> int:
@@ -56,11 +58,6 @@ def _size(target: Target) -> int:
         return 1
 
 
-def _processes(targets: Sequence[Target], jobs: int, worth: int) -> int:
-    most = jobs or min(_cores(), len(targets) // worth)
-    return max(1, min(most, len(targets) // 2))
-
-
 def _cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
@@ -68,15 +65,12 @@ def _cores() -> int:
 
 
 def spread(
-    work: Work,
-    parts: Sequence[Sequence[Target]],
-    common: tuple[Any, ...],
-    meanwhile: Iterable[tuple[Target, Result]] = (),
+    works: Sequence[tuple[Work, Sequence[Sequence[Target]]]], common: tuple[Any, ...]
 ) -> Iterator[tuple[Target, Result]]:
-    """Yield what ``work`` yields for each part, each in a process of its own, as it comes.
+    """Yield what each ``work`` yields for its parts, as it comes; a process does the same part of all works in turn.
 
-    A process that is done with its part helps with the end of the others'. ``meanwhile`` is what this process
-    does itself. A process that dies takes nobody with it: the file that it was at gets an error.
+    A process that is done with its part helps with the end of the others'. One that dies takes nobody with it: the
+    file that it was at gets an error.
 
     Raises:
         PromptlintError: one of the processes raised it.
@@ -84,25 +78,25 @@ def spread(
     import multiprocessing  # 15 ms
     from multiprocessing.connection import wait
 
-    own = iter(meanwhile)
-    claims = _Claims(parts, multiprocessing.Lock(), multiprocessing.RawArray("B", sum(map(len, parts))))
+    lock = multiprocessing.Lock()
+    claims = [
+        (work, _Claims(parts, lock, multiprocessing.RawArray("B", sum(map(len, parts)))))
+        for work, parts in works
+    ]
     running: dict[Connection, multiprocessing.Process] = {}
     done: set[str] = set()
     died = False
     try:
-        for number in range(len(parts)):
+        for number in range(max(len(parts) for _, parts in works)):
             ours, theirs = multiprocessing.Pipe(duplex=False)
             process = multiprocessing.Process(
-                target=_serve, args=(theirs, work, claims, number, common), daemon=True
+                target=_serve, args=(theirs, claims, number, common), daemon=True
             )
             process.start()
             theirs.close()
             running[ours] = process
         while running:
-            mine = next(own, None)
-            if mine is not None:
-                yield mine
-            for ready in wait(list(running), 0 if mine is not None else None):
+            for ready in wait(list(running)):
                 connection = cast("Connection", ready)
                 try:
                     said = connection.recv()
@@ -115,9 +109,9 @@ def spread(
                     raise said
                 done.add(said[0].path)
                 yield said
-        yield from own
         if died:
-            yield from _lost(target for part in parts for target in part if target.path not in done)
+            every = (target for _, parts in works for part in parts for target in part)
+            yield from _lost(target for target in every if target.path not in done)
     finally:
         for process in running.values():
             process.terminate()
@@ -150,12 +144,15 @@ class _Claims:
                 yield targets[index]
 
 
-def _serve(connection: Connection, work: Work, claims: _Claims, number: int, common: tuple[Any, ...]) -> None:
+def _serve(
+    connection: Connection, works: Sequence[tuple[Work, _Claims]], number: int, common: tuple[Any, ...]
+) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process hears it too, and ends this one
     gc.disable()  # as in the first process
     try:
-        for item in work(claims.of(number), *common):
-            connection.send(item)
+        for work, claims in works:
+            for item in work(claims.of(number), *common):
+                connection.send(item)
     except PromptlintError as error:
         connection.send(error)
     connection.close()

@@ -18,7 +18,7 @@ from promptlint.engine.judge import Judge
 from promptlint.engine.kept import Kept
 from promptlint.engine.key import run_key
 from promptlint.engine.merge import merge
-from promptlint.engine.parallel import neighbours, shares, spread
+from promptlint.engine.parallel import neighbours, processes, shares, spread
 from promptlint.engine.python import WORTH as WORTH_PYTHON
 from promptlint.engine.python import check_python
 from promptlint.engine.select import Selection
@@ -195,22 +195,21 @@ class _Run:
         texts = [t for t in left if t.type is not FileType.PYTHON]
         python = [t for t in left if t.type is FileType.PYTHON]
         jobs = self._config.jobs
-        parts = shares(texts, jobs, WORTH_TEXTS)
-        read = spread(check_texts, parts, self._common()) if len(parts) > 1 else self._texts(texts)
-        parts = neighbours(python, jobs, WORTH_PYTHON)
-        if len(parts) > 1:
-            yield from spread(check_python, parts, self._common(), read)
+        count = max(
+            processes(len(texts), jobs, WORTH_TEXTS),
+            processes(len(python), jobs, WORTH_PYTHON),
+        )
+        if count > 1:
+            works = (check_texts, shares(texts, count)), (check_python, neighbours(python, count))
+            yield from spread(works, self._common())
             return
-        yield from read
+        for target in texts:
+            yield target, check_file(target, self._world, self._judge, lambda: self._listing, self._config)
         if python:
             yield from check_python(python, *self._common(), self._world, self._judge)
 
     def _common(self) -> tuple[Config, Path, tuple[str, ...]]:
         return self._config, self._request.cwd, self._listing
-
-    def _texts(self, targets: Iterable[Target]) -> Iterator[tuple[Target, Result]]:
-        for target in targets:
-            yield target, check_file(target, self._world, self._judge, lambda: self._listing, self._config)
 
     def _suppress(
         self, findings: list[Finding], results: Iterable[Result], selection: Selection

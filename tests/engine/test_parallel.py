@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from promptlint.discover import Target
-from promptlint.engine.parallel import neighbours, shares, spread
+from promptlint.engine.parallel import neighbours, processes, shares, spread
 from promptlint.engine.units import Result
 from promptlint.filetypes import FileType
 
@@ -25,21 +25,28 @@ def targets(folder: Path, sizes: list[int]) -> list[Target]:
 
 def test_neighbours_stay_together_and_weigh_alike(tmp_path: Path) -> None:
     files = targets(tmp_path, [300, 100, 100, 100, 100, 100, 100, 300])
-    assert neighbours(files, 2, 1) == [files[:4], files[4:]]
+    assert neighbours(files, 2) == [files[:4], files[4:]]
 
 
 def test_every_file_is_dealt_out_once(tmp_path: Path) -> None:
     files = targets(tmp_path, [0, 0, 9000, 0, 1, 2])
-    for jobs in (1, 2, 3, 8):
-        parts = neighbours(files, jobs, 1)
+    for count in (1, 2, 3, 8):
+        parts = neighbours(files, count)
         assert [f for part in parts for f in part] == files
-        assert all(parts)
-        assert sorted(f.path for part in shares(files, jobs, 1) for f in part) == [f.path for f in files]
+        assert sorted(f.path for part in shares(files, count) for f in part) == [f.path for f in files]
+        assert len(parts) == len(shares(files, count)) == count
+
+
+def test_a_process_is_worth_its_start() -> None:
+    assert processes(1000, 3, 50) == 3
+    assert processes(5, 8, 50) == 2
+    assert processes(1, 8, 50) == 1
+    assert processes(49, 0, 50) == 1
 
 
 def test_a_file_that_is_gone_counts_as_small(tmp_path: Path) -> None:
     gone = Target("gone.py", tmp_path / "gone.py", FileType.PYTHON)
-    assert neighbours([gone, *targets(tmp_path, [5, 5, 5])], 2, 1)[0][0] is gone
+    assert neighbours([gone, *targets(tmp_path, [5, 5, 5])], 2)[0][0] is gone
 
 
 def slow_first(targets: Iterable[Target], *common: object) -> Iterator[tuple[Target, Result]]:
@@ -51,9 +58,14 @@ def slow_first(targets: Iterable[Target], *common: object) -> Iterator[tuple[Tar
 
 def test_who_is_done_helps_the_others(tmp_path: Path) -> None:
     files = targets(tmp_path, [1] * 40)
-    own = [(Target("own.j2", tmp_path, FileType.JINJA), Result("own.j2"))]
-    found = dict(spread(slow_first, [files[:20], files[20:]], (), own))
-    assert {target.path for target in found} == {f.path for f in files} | {"own.j2"}
+    found = dict(spread([(slow_first, [files[:20], files[20:]])], ()))
+    assert {target.path for target in found} == {f.path for f in files}
     by = {target.path: result.dependencies for target, result in found.items()}
     assert by["0.py"] != by["39.py"]
     assert [by[f.path] for f in files[1:]] == [by["39.py"]] * 39
+
+
+def test_a_process_does_all_works(tmp_path: Path) -> None:
+    files = targets(tmp_path, [1] * 8)
+    found = spread([(slow_first, [files[:1], files[1:2]]), (slow_first, [[], files[2:]])], ())
+    assert {target.path for target, _ in found} == {f.path for f in files}
