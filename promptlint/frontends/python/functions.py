@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from promptlint.frontends.python import access, objects
 from promptlint.frontends.python.machine import MAX_DEPTH, MAX_STEPS, Frame, Kept, Machine, join, passed
-from promptlint.frontends.python.nodes import children, walk
+from promptlint.frontends.python.nodes import children, statements, walk
 from promptlint.frontends.python.pieces import worst
 from promptlint.frontends.python.slicing import skipped, tells_of_prompts
 from promptlint.frontends.python.values import (
@@ -45,12 +45,29 @@ def enter(
     try:
         with m.afresh([func.node], steps):
             _symbolic_arguments(m, func, receiver, frame)
-            return _run(m, func, frame)
+            result = _run(m, func, frame)
+        if record:
+            for inner in list(frame.names.values()):
+                # A handler or a worker, which somebody else calls.
+                if isinstance(inner, FuncV) and inner.closure is not None and _is_within(inner, func):
+                    enter(m, inner, None)
+        return result
     except RecursionError:
         # Deeper nesting than the interpreter's stack: what was recorded until here stands.
         return NONE
     finally:
         m.recorder.silent = silent
+
+
+def _is_within(inner: FuncV, outer: FuncV) -> bool:
+    """Tell whether a function stands in another, tells of prompts, and was not run with it."""
+    return (
+        not inner.ran
+        and not isinstance(inner.node, ast.Lambda)
+        and not isinstance(outer.node, ast.Lambda)
+        and inner.node in statements(outer.node.body)
+        and tells_of_prompts(inner.node)
+    )
 
 
 def _symbolic_arguments(m: Machine, func: FuncV, receiver: Value | None, frame: Frame) -> None:
@@ -127,6 +144,7 @@ def annotated(m: Machine, node: ast.expr, func: FuncV) -> ClassV | None:
 
 def _run(m: Machine, func: FuncV, frame: Frame) -> Value:
     """Run a body and return what it returns."""
+    func.ran = True
     node = func.node
     if isinstance(node, ast.Lambda):
         return m.evaluate(node.body, frame)

@@ -62,11 +62,14 @@ def skipped(node: Function) -> frozenset[int]:
 
 
 def tells_of_prompts(node: Function) -> bool:
-    """Tell whether a function's own statements name prompts, messages or calls to a model."""
+    """Tell whether a function, or one within it, names prompts, messages or calls to a model."""
     known: bool | None = getattr(node, "_tells", None)
     if known is None:
         names = [node.name, *(ast.unparse(d) for d in node.decorator_list)]
-        known = any(map(_strict, names)) or any(digest(s).strict for s in nodes.statements(node.body))
+        known = any(map(_strict, names)) or any(
+            tells_of_prompts(s) if isinstance(s, Function) else digest(s).strict
+            for s in nodes.statements(node.body)
+        )
         node._tells = known  # type: ignore[union-attr]
     return known
 

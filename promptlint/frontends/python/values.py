@@ -196,7 +196,7 @@ class DictV(Value):
 class FuncV(Value):
     """A function of the project: its node, its module, and the names it closes over."""
 
-    __slots__ = ("closure", "cls", "decorators", "module", "name", "node", "wrapper", "wrapping")
+    __slots__ = ("closure", "cls", "decorators", "module", "name", "node", "ran", "wrapper", "wrapping")
 
     def __init__(
         self,
@@ -211,6 +211,7 @@ class FuncV(Value):
         self.cls = cls
         self.name = getattr(node, "name", "<lambda>")
         self.decorators: tuple[str, ...] = ()
+        self.ran = False
         self.wrapper: Value | None = None  # called in place of the function
         # Makes what the decorators put in the function's place, on the first call.
         self.wrapping: Callable[[], Value | None] | None = None

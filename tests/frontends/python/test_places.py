@@ -268,3 +268,49 @@ def test_an_empty_default_is_not_another_case(program: Run) -> None:
         """
     )
     assert "?" not in found.text  # no case in which there is nothing
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "return asyncio.gather(*(one(i, batch) for i, batch in enumerate(batches)))",
+        "return ThreadPoolExecutor().map(one, numbers, batches)",
+        "return one",
+        "app.add_route('/ask', one)",
+    ],
+)
+def test_a_function_within_another_is_looked_at(program: Run, call: str) -> None:
+    found = program(
+        f"""
+        import asyncio
+        from concurrent.futures import ThreadPoolExecutor
+        from openai import OpenAI
+        TEXT = '''Review these: {{chunks}}. {LONG}'''
+        def build(app, numbers, batches):
+            def one(number, chunks):
+                return OpenAI().chat.completions.create(model='m', messages=[
+                    {{'role': 'user', 'content': TEXT.format(chunks=''.join(chunks))}}])
+            {call}
+        """
+    )
+    assert found.codes == ["PL107"]
+
+
+def test_a_function_within_another_knows_its_names(program: Run) -> None:
+    found = program(
+        f"""
+        from datetime import date
+        from openai import OpenAI
+        def build(app):
+            system = f"Today is {{date.today()}}. {LONG}"
+            client = OpenAI()
+            @app.post("/chat")
+            async def chat(question):
+                return client.chat.completions.create(model='m', messages=[
+                    {{'role': 'system', 'content': system}}, {{'role': 'user', 'content': question}}])
+            return app
+        """
+    )
+    assert found.text == (
+        f"<system>Today is {{date.today() ~clock/day}}. {LONG}<user>{{question ~request-input/request}}"
+    )
