@@ -1,6 +1,8 @@
 """Measure `promptlint trace`: curve, text pipeline, explanation. CPU seconds of one process.
 
 usage: PYTHONPATH=. python tools/bench_trace.py FOLDER_WITH_TRACES
+       PYTHONPATH=. python tools/bench_trace.py --memory REQUESTS      (one run a process)
+       PYTHONPATH=. python tools/bench_trace.py --jobs LOG [TOKENIZER]
 """
 
 from __future__ import annotations
@@ -115,6 +117,49 @@ def text(folder: Path) -> None:
         )
 
 
+def memory(requests: int) -> None:
+    """Count a log of 500 conversations whose 500,000 blocks come again and again: its peak of memory."""
+    import resource
+
+    from promptlint.trace.columns import Builder
+    from promptlint.trace.simulation import simulate
+
+    rng = np.random.default_rng(1)
+    builder = Builder(16)
+    known = rng.integers(0, 1 << 62, size=(500, 1000)).astype(np.uint64)
+    for request in range(requests):
+        size = int(rng.integers(500, 1000))
+        ids = known[int(rng.integers(0, 500)), :size]
+        builder.add(ids, time=float(request), length=size * 16, session=str(request % 500))
+    started = time.process_time()
+    columns = builder.build().separated().chained()
+    data = simulate(columns, Options(), "tokens")
+    spent, peak = time.process_time() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    print(f"{columns.references:,} references, {data['unique_blocks']:,} distinct: {spent:.1f} s, {peak:,} MB")
+
+
+def jobs(path: Path, tokenizer: str) -> None:
+    """Analyze a log with one, two and three processes: CPU seconds of this one and of the others."""
+    import resource
+
+    before = 0.0
+    for count in (1, 2, 3):
+        started = time.process_time()
+        found = analyze([path], [], Options(jobs=count, tokenizer=tokenizer))
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        others = used.ru_utime + used.ru_stime
+        print(
+            f"--jobs {count}: {time.process_time() - started:.2f} s here, {others - before:.2f} s in the others, "
+            f"{found.tally.requests:,} requests"
+        )
+        before = others
+
+
 if __name__ == "__main__":
-    curves(Path(sys.argv[1]))
-    text(Path(sys.argv[1]))
+    if sys.argv[1] == "--memory":
+        memory(int(sys.argv[2]))
+    elif sys.argv[1] == "--jobs":
+        jobs(Path(sys.argv[2]), "".join(sys.argv[3:4]))
+    else:
+        curves(Path(sys.argv[1]))
+        text(Path(sys.argv[1]))
