@@ -38,7 +38,7 @@ def _weight(finding: Finding) -> tuple[int, bool, int, int, bool]:
 
 
 def merge(results: Sequence[Result]) -> list[Finding]:
-    """Return one finding for each rule and place, sorted by place: the surer, then the worse.
+    """Return one finding for each rule and place, sorted by place: the surer, then the worse, then the first.
 
     What a template's own reading knows only by a name gives way to the code that renders it: the place
     of ``{{ today }}`` is no clock where the program passes a fixed text, or is traced to something else.

@@ -189,7 +189,7 @@ class _Run:
             self._kept.keep(result, _slot(target))
             self._progress(len(results), total)
         self._store.save()
-        return results
+        return sorted(results, key=lambda result: result.path)  # processes answer in any order
 
     def _fresh(self, left: Sequence[Target]) -> Iterable[tuple[Target, Result]]:
         texts = [t for t in left if t.type is not FileType.PYTHON]
