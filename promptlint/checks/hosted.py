@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from promptlint.catalog.engine_templates import dated_template
 from promptlint.checks.base import HOW_OFTEN, Measure, Thresholds, costliest
-from promptlint.checks.marks import marked, report, rules_of
+from promptlint.checks.marks import marked, rules_of
 from promptlint.checks.observed import Observed
 from promptlint.findings import Finding, Severity
 from promptlint.layout import Confidence, Kind, Layout, Observation, Parameter, Scope
@@ -23,29 +23,23 @@ _KEYS = frozenset(
         "session_id",
     )
 )
-_STABLE_KEY = "derive the key from what the requests share: the conversation, or the prompt's version"
-_SEEN_KEY = Observed(
-    "PL609",
-    "cache-key-per-request",
-    ("key-per-request",),
-    Kind.ROUTING,
-    "the cache key or salt is different in every request, so that nothing is shared",
-    _STABLE_KEY,
-    scope=Scope.REQUEST,
-)
 
 
 @dataclass(frozen=True, slots=True)
-class KeyPerRequest:
+class KeyPerRequest(Observed):
     """Reports cache keys, salts and routing keys that are new in every request."""
 
     code: str = "PL609"
     name: str = "cache-key-per-request"
-    default: bool = True
+    what: tuple[str, ...] = ("key-per-request",)
+    kind: Kind = Kind.ROUTING
+    subject: str = "the cache key or salt is different in every request, so that nothing is shared"
+    fix: str = "derive the key from what the requests share: the conversation, or the prompt's version"
+    scope: Scope = Scope.REQUEST
 
     def run(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
         """Yield one finding for each such parameter."""
-        found = list(_SEEN_KEY.run(layout, measure, thresholds))
+        found = list(self.observed(layout, measure))
         for parameter in layout.parameters:
             name = parameter.name.removeprefix("key:").lower().rpartition(".")[2]
             if name in _KEYS and parameter.cause is not None and parameter.scope is Scope.REQUEST:
@@ -55,14 +49,11 @@ class KeyPerRequest:
     def _finding(self, layout: Layout, parameter: Parameter, name: str) -> Finding:
         cause = parameter.cause
         assert cause is not None
-        return report(
-            (self.code, self.name),
-            Kind.ROUTING,
+        return self.found(
             f"`{name}` is {cause.what}, which {HOW_OFTEN[Scope.REQUEST]}: no request finds what another wrote",
             parameter.place,
             layout,
             Severity.ERROR if cause.confidence is Confidence.HIGH else Severity.WARNING,
-            _STABLE_KEY,
             confidence=cause.confidence,
             scope=Scope.REQUEST,
             origin=cause.place,
@@ -71,7 +62,7 @@ class KeyPerRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class LifetimeTooShort:
+class LifetimeTooShort(Observed):
     """Reports calls that come less often than the mark's lifetime lasts.
 
     The frontend observes the interval (``data["interval_seconds"]``); the provider's rules judge it.
@@ -79,19 +70,22 @@ class LifetimeTooShort:
 
     code: str = "PL610"
     name: str = "lifetime-too-short"
-    default: bool = True
+    what: tuple[str, ...] = ("ttl-short",)
+    kind: Kind = Kind.TTL
+    subject: str = "calls come less often than the lifetime of the marks"
+    fix: str = "send the calls closer together, or leave the marks out"
 
     def run(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
         """Yield one finding for each interval that is longer than every lifetime asked for."""
         for seen in layout.observations:
-            if seen.what == "ttl-short" and (found := self._finding(layout, measure, seen)):
+            if seen.what in self.what and (found := self._judged(layout, measure, seen)):
                 yield found
 
-    def _finding(self, layout: Layout, measure: Measure, seen: Observation) -> Finding | None:
+    def _judged(self, layout: Layout, measure: Measure, seen: Observation) -> Finding | None:
         interval = _seconds(seen.data.get("interval_seconds", ""))
         profile = rules_of(layout, measure)
         asked = [mark.ttl for _, mark in marked(layout)] or [""]
-        said, fix = seen.detail or "calls come less often than the lifetime of the marks", ""
+        said, fix = seen.detail or self.subject, ""
         if profile is not None and interval is not None:
             lifetime = max((profile.lifetime(ttl) or 0.0 for ttl in asked), default=0.0)
             if not lifetime or interval <= lifetime:
@@ -99,14 +93,11 @@ class LifetimeTooShort:
             said = f"calls come every {interval:,.0f} s, the cache keeps a prefix for {lifetime:,.0f} s"
             longer = [ttl for ttl, seconds in profile.ttl_seconds.items() if seconds >= interval]
             fix = f"ask for the lifetime {longer[0]}" if longer else ""
-        return report(
-            (self.code, self.name),
-            Kind.TTL,
+        return self.found(
             f"{said}: each call writes anew and reads nothing",
             seen.place,
             layout,
-            Severity.WARNING,
-            fix or "send the calls closer together, or leave the marks out",
+            fix=fix,
             confidence=seen.confidence,
             related=seen.related,
         )
@@ -120,11 +111,17 @@ def _seconds(text: str) -> float | None:
 
 
 @dataclass(frozen=True, slots=True)
-class EngineDate:
+class EngineDate(Observed):
     """Reports models whose usual chat template prints today's date in front of everything."""
 
     code: str = "PL611"
     name: str = "engine-inserts-date"
+    what: tuple[str, ...] = ()
+    kind: Kind = Kind.CHAT_TEMPLATE
+    subject: str = ""
+    fix: str = "pass a fixed date to the template, or serve a copy without it"
+    severity: Severity = Severity.INFO
+    scope: Scope = Scope.DAY
     default: bool = False
 
     def run(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
@@ -136,15 +133,11 @@ class EngineDate:
         if template is None:
             return
         model = next((p for p in layout.parameters if p.name in ("model", "key:model")), None)
-        yield report(
-            (self.code, self.name),
-            Kind.CHAT_TEMPLATE,
+        yield self.found(
             f"the usual chat template of `{layout.model}` prints today's date near its start "
             f"({template.feature}): the whole prompt is computed again every day",
             model.place if model else layout.place,
             layout,
-            Severity.INFO,
-            "pass a fixed date to the template, or serve a copy without it",
             confidence=Confidence.LOW,
             scope=Scope.DAY,
         )

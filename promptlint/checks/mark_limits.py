@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from promptlint.catalog.profile import Granularity, Profile
 from promptlint.checks.base import Measure, Thresholds, costliest
-from promptlint.checks.marks import automatic, injected, literal_tokens, marked, report, rules_of, written
+from promptlint.checks.marks import automatic, injected, literal_tokens, marked, rules_of, written
 from promptlint.checks.observed import Observed
 from promptlint.findings import Cost, Finding, Severity
 from promptlint.layout import Confidence, Kind, Layout, LayoutKind, Parameter, Scope, Segment, Step
@@ -18,30 +18,25 @@ from promptlint.source import Place
 from promptlint.words import counted
 
 _FEWER = "mark the end of tools, of the system prompt and of the last one or two turns, no more"
-_SEEN_LIMIT = Observed(
-    "PL602",
-    "mark-limit",
-    ("mark-limit",),
-    Kind.BREAKPOINT_LIMIT,
-    "more cache marks than the provider takes",
-    _FEWER,
-    severity=Severity.ERROR,
-)
 # Loops over a whole conversation; one over a cut of it (`[-2:]`) has its own end.
 _CONVERSATION = re.compile(r"\b(?:messages|history|turns|conversation|contents)\b(?!\s*\[)")
 
 
 @dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(Observed):
     """Reports requests with more marks than the provider takes."""
 
     code: str = "PL602"
     name: str = "mark-limit"
-    default: bool = True
+    what: tuple[str, ...] = ("mark-limit",)
+    kind: Kind = Kind.BREAKPOINT_LIMIT
+    subject: str = "more cache marks than the provider takes"
+    fix: str = _FEWER
+    severity: Severity = Severity.ERROR
 
     def run(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
         """Yield one finding for a request, or for each place that marks without bound."""
-        found = list(_SEEN_LIMIT.run(layout, measure, thresholds))
+        found = list(self.observed(layout, measure))
         marks, points = marked(layout), list(injected(layout))
         profile = rules_of(layout, measure) if marks or points else None
         if profile is not None and profile.max_breakpoints:
@@ -56,9 +51,7 @@ class Limit:
     ) -> Finding:
         refused = profile.overflow != "keep_latest"
         what = "the request is refused" if refused else "only the latest write"
-        return report(
-            (self.code, self.name),
-            Kind.BREAKPOINT_LIMIT,
+        return self.found(
             f"{message}, {profile.max_breakpoints} are allowed: {what}",
             place,
             layout,
@@ -155,27 +148,24 @@ def _one_way(segments: list[Segment]) -> list[Segment]:
 # Values of a few words: a date, a number, an id, a host's name.
 _SHORT = frozenset((Kind.CLOCK, Kind.IDENTIFIER, Kind.COUNTER, Kind.ENVIRONMENT))
 _SHORT_TOKENS = 32
-_SEEN_SHORT = Observed(
-    "PL603",
-    "mark-below-minimum",
-    ("mark-below-minimum",),
-    Kind.BELOW_MINIMUM,
-    "the marked prefix is shorter than the provider's minimum: it is not cached, and nothing says so",
-    "mark a longer prefix, or leave the mark out",
-)
 
 
 @dataclass(frozen=True, slots=True)
-class BelowMinimum:
+class BelowMinimum(Observed):
     """Reports marks whose whole prefix is shorter than the minimum of the model."""
 
     code: str = "PL603"
     name: str = "mark-below-minimum"
-    default: bool = True
+    what: tuple[str, ...] = ("mark-below-minimum",)
+    kind: Kind = Kind.BELOW_MINIMUM
+    subject: str = (
+        "the marked prefix is shorter than the provider's minimum: it is not cached, and nothing says so"
+    )
+    fix: str = "mark a longer prefix, or leave the mark out"
 
     def run(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
         """Yield a finding for a request whose longest marked prefix is known and too short."""
-        yield from _SEEN_SHORT.run(layout, measure, thresholds)
+        yield from self.observed(layout, measure)
         marks = marked(layout)
         judged = marks and layout.complete and layout.kind is LayoutKind.REQUEST
         profile = rules_of(layout, measure) if judged else None
@@ -193,15 +183,11 @@ class BelowMinimum:
             least += f" (other sources say {' or '.join(other)})"
         who = layout.model or profile.title
         at_most = "at most " if holes else ""
-        yield report(
-            (self.code, self.name),
-            Kind.BELOW_MINIMUM,
+        yield self.found(
             f"{at_most}{counted(tokens, 'token')} up to the mark, {who} caches from {least}: nothing is written or read, "
             "and nothing says so",
             mark.place,
             layout,
-            Severity.WARNING,
-            "mark a longer prefix, or leave the mark out",
             cost=written(layout, measure, index, profile),
         )
 
@@ -224,27 +210,20 @@ def _is_short(segment: Segment) -> bool:
     return cause is not None and cause.kind in _SHORT and cause.confidence is not Confidence.LOW
 
 
-_SEEN_MISSING = Observed(
-    "PL604",
-    "mark-missing",
-    ("mark-missing",),
-    Kind.BREAKPOINT_MISPLACED,
-    "a long stable prefix has no mark although the provider needs one",
-    "mark the end of the last text that is equal in every request",
-)
-
-
 @dataclass(frozen=True, slots=True)
-class Missing:
+class Missing(Observed):
     """Reports requests to a provider that needs marks, with a long stable prefix and none."""
 
     code: str = "PL604"
     name: str = "mark-missing"
-    default: bool = True
+    what: tuple[str, ...] = ("mark-missing",)
+    kind: Kind = Kind.BREAKPOINT_MISPLACED
+    subject: str = "a long stable prefix has no mark although the provider needs one"
+    fix: str = "mark the end of the last text that is equal in every request"
 
     def run(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
         """Yield a finding for a request that would read its prefix if it were marked."""
-        yield from _SEEN_MISSING.run(layout, measure, thresholds)
+        yield from self.observed(layout, measure)
         if layout.kind is not LayoutKind.REQUEST or not layout.complete or not layout.provider:
             return
         if marked(layout) or automatic(layout) or any(injected(layout)):
@@ -264,9 +243,7 @@ class Missing:
         if not end or tokens < max(profile.min_tokens or 0, *profile.min_tokens_alt, 1):
             return
         estimated = measure.lost_behind(0, Scope.RELEASE).estimated
-        yield report(
-            (self.code, self.name),
-            Kind.BREAKPOINT_MISPLACED,
+        yield self.found(
             f"{counted(tokens, 'stable token')} in front and no `{profile.marker_field}`: {profile.title} caches only what is marked",
             layout.segments[end - 1].place
             if layout.segments[end - 1].place.path == layout.place.path

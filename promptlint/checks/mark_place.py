@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from promptlint.catalog.profile import Profile
 from promptlint.checks.base import DATA, HOW_OFTEN, Measure, Thresholds, costliest
-from promptlint.checks.marks import marked, report, rules_of, written
+from promptlint.checks.marks import marked, rules_of, written
 from promptlint.checks.observed import Observed
 from promptlint.findings import Finding, Severity
 from promptlint.layout import (
@@ -24,29 +24,24 @@ from promptlint.layout import (
     Step,
 )
 
-_MOVE = "put the mark at the end of the last text that is equal in every request"
-_SEEN_CHANGING = Observed(
-    "PL601",
-    "mark-behind-changing",
-    ("mark-on-changing",),
-    Kind.BREAKPOINT_MISPLACED,
-    "a cache mark stands on or behind text that changes: it is written each time and never read",
-    _MOVE,
-    scope=Scope.REQUEST,
-)
-
 
 @dataclass(frozen=True, slots=True)
-class BehindChanging:
+class BehindChanging(Observed):
     """Reports marks whose prefix differs in every request."""
 
     code: str = "PL601"
     name: str = "mark-behind-changing"
-    default: bool = True
+    what: tuple[str, ...] = ("mark-on-changing",)
+    kind: Kind = Kind.BREAKPOINT_MISPLACED
+    subject: str = (
+        "a cache mark stands on or behind text that changes: it is written each time and never read"
+    )
+    fix: str = "put the mark at the end of the last text that is equal in every request"
+    scope: Scope = Scope.REQUEST
 
     def run(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
         """Yield one finding for each mark that covers a value of one request."""
-        found = list(_SEEN_CHANGING.run(layout, measure, thresholds))
+        found = list(self.observed(layout, measure))
         marks = marked(layout)
         profile = rules_of(layout, measure) if marks else None
         for index, mark in marks if profile else ():
@@ -69,15 +64,11 @@ class BehindChanging:
         price = profile.write_price(mark.ttl)
         paid = f", at {price:g} times the price," if price > 1 else ""
         where = "on" if segment is layout.segments[index] else "behind"
-        return report(
-            (self.code, self.name),
-            Kind.BREAKPOINT_MISPLACED,
+        return self.found(
             f"the mark stands {where} {cause.what}, which {HOW_OFTEN[cause.scope]}: its prefix is "
             f"written{paid} and never read",
             mark.place,
             layout,
-            Severity.WARNING,
-            _MOVE,
             confidence=cause.confidence,
             scope=cause.scope,
             origin=cause.place or segment.place,
@@ -128,28 +119,21 @@ def _must_be_data(layout: Layout, segment: Segment, index: int) -> bool:
     return at_end and last.section is Section.MESSAGES and last.role == "user"
 
 
-_SEEN_ORDER = Observed(
-    "PL605",
-    "mark-longer-after-shorter",
-    ("mark-order",),
-    Kind.BREAKPOINT_MISPLACED,
-    "a longer lifetime stands behind a shorter one: the request is refused",
-    "give the earlier marks the longer lifetime",
-    severity=Severity.ERROR,
-)
-
-
 @dataclass(frozen=True, slots=True)
-class LongerAfterShorter:
+class LongerAfterShorter(Observed):
     """Reports a mark with a longer lifetime behind one with a shorter, where the provider refuses that."""
 
     code: str = "PL605"
     name: str = "mark-longer-after-shorter"
-    default: bool = True
+    what: tuple[str, ...] = ("mark-order",)
+    kind: Kind = Kind.BREAKPOINT_MISPLACED
+    subject: str = "a longer lifetime stands behind a shorter one: the request is refused"
+    fix: str = "give the earlier marks the longer lifetime"
+    severity: Severity = Severity.ERROR
 
     def run(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
         """Yield one finding for each such mark."""
-        yield from _SEEN_ORDER.run(layout, measure, thresholds)
+        yield from self.observed(layout, measure)
         marks = marked(layout)
         profile = rules_of(layout, measure) if len(marks) > 1 else None
         if profile is None or profile.ttl_order != "longer_first":
@@ -159,15 +143,11 @@ class LongerAfterShorter:
                 continue
             if (profile.lifetime(later.ttl) or 0) > (profile.lifetime(earlier.ttl) or 0):
                 short = earlier.ttl or profile.ttl_default
-                yield report(
-                    (self.code, self.name),
-                    Kind.BREAKPOINT_MISPLACED,
+                yield self.found(
                     f"the lifetime {later.ttl or profile.ttl_default} stands behind {short}: "
                     "longer ones come first, this request is refused",
                     later.place,
                     layout,
-                    Severity.ERROR,
-                    "give the earlier marks the longer lifetime",
                     related=(Step(earlier.place, f"{short} here"),),
                 )
 
@@ -178,28 +158,21 @@ def _excluded(one: Segment, other: Segment) -> bool:
     return any(branches.get(guard.place, guard.branch) != guard.branch for guard in other.guards)
 
 
-_SEEN_FORBIDDEN = Observed(
-    "PL606",
-    "mark-on-wrong-block",
-    ("mark-forbidden",),
-    Kind.BREAKPOINT_MISPLACED,
-    "this block cannot carry a cache mark",
-    "mark the block before it",
-    severity=Severity.ERROR,
-)
-
-
 @dataclass(frozen=True, slots=True)
-class OnWrongBlock:
+class OnWrongBlock(Observed):
     """Reports marks on blocks that cannot carry one: tools of some providers, empty text."""
 
     code: str = "PL606"
     name: str = "mark-on-wrong-block"
-    default: bool = True
+    what: tuple[str, ...] = ("mark-forbidden",)
+    kind: Kind = Kind.BREAKPOINT_MISPLACED
+    subject: str = "this block cannot carry a cache mark"
+    fix: str = "mark the block before it"
+    severity: Severity = Severity.ERROR
 
     def run(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
         """Yield one finding for each such mark."""
-        yield from _SEEN_FORBIDDEN.run(layout, measure, thresholds)
+        yield from self.observed(layout, measure)
         marks = marked(layout)
         profile = rules_of(layout, measure) if marks else None
         for index, mark in marks if profile else ():
@@ -212,16 +185,11 @@ class OnWrongBlock:
             elif segment.text == "" and "empty_text" in profile.marker_forbidden:
                 what = "an empty text"
             if what:
-                yield report(
-                    (self.code, self.name),
-                    Kind.BREAKPOINT_MISPLACED,
+                yield self.found(
                     f"{what} cannot carry a cache mark at {profile.title}",
                     mark.place,
                     layout,
-                    Severity.ERROR,
-                    "mark the first block behind the tools"
-                    if what == "a tool"
-                    else "mark the block before it",
+                    fix="mark the first block behind the tools" if what == "a tool" else "",
                 )
 
 

@@ -7,35 +7,29 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from promptlint.checks.base import Measure, Thresholds
-from promptlint.checks.marks import automatic, marked, report, rules_of
+from promptlint.checks.marks import automatic, marked, rules_of
 from promptlint.checks.observed import Observed
-from promptlint.findings import Finding, Severity
+from promptlint.findings import Finding
 from promptlint.layout import Confidence, Guard, Kind, Layout, Scope, Section, Step
 from promptlint.words import counted
 
-_MIDDLE = "put another mark in the middle of long turns, every 15 blocks or so"
-_KEEP = "mark the same place in every call, and add a mark at the new end"
-_SEEN_LOOKBACK = Observed(
-    "PL607",
-    "mark-lookback",
-    ("mark-lookback",),
-    Kind.BREAKPOINT_MISPLACED,
-    "one step adds more blocks than a mark looks back over, so that the earlier write is not found",
-    _MIDDLE,
-)
-
 
 @dataclass(frozen=True, slots=True)
-class Lookback:
+class Lookback(Observed):
     """Reports turns so long that their mark does not find the write of the turn before."""
 
     code: str = "PL607"
     name: str = "mark-lookback"
-    default: bool = True
+    what: tuple[str, ...] = ("mark-lookback",)
+    kind: Kind = Kind.BREAKPOINT_MISPLACED
+    subject: str = (
+        "one step adds more blocks than a mark looks back over, so that the earlier write is not found"
+    )
+    fix: str = "put another mark in the middle of long turns, every 15 blocks or so"
 
     def run(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
         """Yield one finding for each mark at the end of such a turn."""
-        yield from _SEEN_LOOKBACK.run(layout, measure, thresholds)
+        yield from self.observed(layout, measure)
         marks = marked(layout)
         profile = rules_of(layout, measure) if marks else None
         if profile is None or profile.lookback is None or profile.lookback_unit != "block":
@@ -43,15 +37,11 @@ class Lookback:
         for index, mark in marks:
             blocks = step_blocks(layout, index)
             if blocks >= profile.lookback:
-                yield report(
-                    (self.code, self.name),
-                    Kind.BREAKPOINT_MISPLACED,
+                yield self.found(
                     f"at least {counted(blocks, 'block')} since the turn before, a mark looks back over "
                     f"{profile.lookback}: what that turn wrote is not found",
                     mark.place,
                     layout,
-                    Severity.WARNING,
-                    _MIDDLE,
                     confidence=Confidence.MEDIUM,
                 )
 
@@ -80,28 +70,25 @@ def step_blocks(layout: Layout, index: int) -> int:
     return 0
 
 
-_SEEN_MOVED = Observed(
-    "PL608",
-    "mark-moved",
-    ("mark-moved",),
-    Kind.BREAKPOINT_MISPLACED,
-    "a mark moves away from where it was written before, so that the earlier write is never read",
-    _KEEP,
-)
 _PER_CALL = re.compile(r"%|\b(?:turn|step|round|iteration|attempt|count|first|last|len\()", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class Moved(Observed):
     """Reports marks that only some calls of a conversation carry: the others read nothing."""
 
     code: str = "PL608"
     name: str = "mark-moved"
-    default: bool = True
+    what: tuple[str, ...] = ("mark-moved",)
+    kind: Kind = Kind.BREAKPOINT_MISPLACED
+    subject: str = (
+        "a mark moves away from where it was written before, so that the earlier write is never read"
+    )
+    fix: str = "mark the same place in every call, and add a mark at the new end"
 
     def run(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
         """Yield one finding for each mark that is there on one side of such a condition only."""
-        yield from _SEEN_MOVED.run(layout, measure, thresholds)
+        yield from self.observed(layout, measure)
         marks = marked(layout)
         profile = rules_of(layout, measure) if marks else None
         if profile is None or not profile.needs_marks or automatic(layout) is not None:
@@ -109,14 +96,10 @@ class Moved:
         for index, mark in marks:
             guard = self._condition(layout, index)
             if guard is not None:
-                yield report(
-                    (self.code, self.name),
-                    Kind.BREAKPOINT_MISPLACED,
+                yield self.found(
                     f"the mark is set only where `{guard.expression}`: the other calls do not read what it wrote",
                     mark.place,
                     layout,
-                    Severity.WARNING,
-                    _KEEP,
                     confidence=Confidence.MEDIUM,
                     related=(Step(guard.place, "depends on this"),),
                 )

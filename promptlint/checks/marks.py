@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 from promptlint.catalog.profile import Profile
 from promptlint.catalog.profiles import get_profile, profile_for
-from promptlint.checks.base import Measure, weaker
-from promptlint.findings import Cost, Finding, Fix, Severity
-from promptlint.layout import Breakpoint, Confidence, Kind, Layout, Parameter, Scope, Step
-from promptlint.source import Place
+from promptlint.checks.base import Measure
+from promptlint.findings import Cost
+from promptlint.layout import Breakpoint, Layout, Parameter, Scope
 
 INJECTION = "cache_control_injection_point"  # LiteLLM: the proxy places the mark
 _BY_MARKER = {
@@ -60,36 +59,3 @@ def written(layout: Layout, measure: Measure, index: int, profile: Profile) -> C
     """Return the known tokens that a mark at a segment's end covers."""
     tokens = literal_tokens(measure, index + 1)
     return Cost(tokens, 0, profile.name, measure.lost_behind(index, Scope.RELEASE).estimated)
-
-
-def report(
-    check: tuple[str, str],
-    kind: Kind,
-    message: str,
-    place: Place,
-    layout: Layout,
-    severity: Severity,
-    fix: str,
-    *,
-    confidence: Confidence = Confidence.HIGH,
-    scope: Scope = Scope.UNKNOWN,
-    origin: Place | None = None,
-    related: tuple[Step, ...] = (),
-    cost: Cost | None = None,
-) -> Finding:
-    """Return a finding at a mark; ``check`` is the rule's code and name."""
-    return Finding(
-        check[0],
-        check[1],
-        kind,
-        message,
-        place,
-        severity,
-        weaker(confidence, layout.confidence),
-        scope,
-        origin if origin != place else None,
-        related,
-        cost,
-        Fix(fix),
-        prompt=layout.name,
-    )

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from promptlint.checks.base import Measure, Thresholds, lost_text, weaker
 from promptlint.findings import Cost, Finding, Fix, Severity
-from promptlint.layout import Kind, Layout, Observation, Scope, Section
+from promptlint.layout import Confidence, Kind, Layout, Observation, Scope, Section, Step
+from promptlint.source import Place
 
 # What is computed again: all behind the tools, all behind the place, or nothing that is text of ours.
 BEHIND_TOOLS, BEHIND_PLACE, NOT_TEXT = "tools", "place", "none"
@@ -15,7 +16,7 @@ BEHIND_TOOLS, BEHIND_PLACE, NOT_TEXT = "tools", "place", "none"
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """Turns observations of one kind into findings.
+    """Turns observations of one kind into findings; the base of rules that also look for themselves.
 
     ``subject`` says what happens; the observation's own ``detail`` follows it. ``behind`` says which
     text is computed again.
@@ -34,11 +35,46 @@ class Observed:
 
     def run(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
         """Yield one finding for each observation."""
+        yield from self.observed(layout, measure)
+
+    def found(
+        self,
+        message: str,
+        place: Place,
+        layout: Layout,
+        severity: Severity | None = None,
+        fix: str = "",
+        *,
+        confidence: Confidence = Confidence.HIGH,
+        scope: Scope = Scope.UNKNOWN,
+        origin: Place | None = None,
+        related: tuple[Step, ...] = (),
+        cost: Cost | None = None,
+    ) -> Finding:
+        """Return a finding of this rule that a check has made out itself; severity and fix as a rule."""
+        return Finding(
+            self.code,
+            self.name,
+            self.kind,
+            message,
+            place,
+            severity or self.severity,
+            weaker(confidence, layout.confidence),
+            scope,
+            origin if origin != place else None,
+            related,
+            cost,
+            Fix(fix or self.fix),
+            prompt=layout.name,
+        )
+
+    def observed(self, layout: Layout, measure: Measure) -> Iterator[Finding]:
+        """Yield one finding for each observation of the kinds that this rule is about."""
         for seen in layout.observations:
             if seen.what in self.what:
-                yield self._finding(layout, measure, seen)
+                yield self._of(layout, measure, seen)
 
-    def _finding(self, layout: Layout, measure: Measure, seen: Observation) -> Finding:
+    def _of(self, layout: Layout, measure: Measure, seen: Observation) -> Finding:
         cause = seen.cause
         cost = self._cost(layout, measure, seen)
         detail = f": {seen.detail}" if seen.detail else ""
