@@ -106,11 +106,15 @@ class Vllm:
         done = Serial(self._ask, cache, self._block).run(title, sent, advance)
         timings: tuple[Timing, ...] = ()
         partial = done.partial
-        if self._timed and not partial:
+        stopped = done.stopped
+        if self._timed and not partial and not stopped:
             chosen = choose(done.rows, sent, self._timed)
-            timings, partial = time_prompts(
-                chosen, self._send, _MANNER, self._repeats, self._shape(), advance
-            )
+            try:
+                timings, partial = time_prompts(
+                    chosen, self._send, _MANNER, self._repeats, self._shape(), advance
+                )
+            except InputError as error:
+                stopped = str(error)
         return Run(
             title=title,
             setting=self._setting(cache),
@@ -118,6 +122,7 @@ class Vllm:
             timings=timings,
             evicted_tokens=cache.stats.evicted_tokens,
             partial=partial,
+            stopped=stopped,
             seconds=done.seconds,
         )
 
@@ -139,8 +144,9 @@ class Vllm:
         begun = perf_counter()
         try:
             (found,) = self._llm.generate([prompt], sampling, use_tqdm=False)
-        except (ValueError, RuntimeError) as error:  # longer than the model takes; or the engine died
-            raise InputError(f"vLLM: {str(error).splitlines()[0]}", "see its log") from None
+        except Exception as error:  # noqa: BLE001  longer than the model takes; or the engine died, of anything
+            what = (str(error).splitlines() or [type(error).__name__])[0]
+            raise InputError(f"vLLM: {what}", "see its log") from None
         took = perf_counter() - begun
         first = getattr(found.metrics, "first_token_latency", 0.0) or took
         output = tuple(found.outputs[0].token_ids)

@@ -84,7 +84,7 @@ def in_vllm(prompts: Sequence[Prompt], options: dict[str, Any], advance: Advance
             ids = [engine.encode(prompt) for prompt in some]
             sent = arrange(some, ids, options["order"], options["passes"], options["seed"])
             runs.append(engine.run(title, sent, advance))
-            if runs[-1].partial:
+            if runs[-1].partial or runs[-1].stopped:
                 break
     return runs
 
