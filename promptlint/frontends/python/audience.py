@@ -12,6 +12,8 @@ from promptlint.layout import Segment
 _SHOWS = re.compile(
     r"^(print|input|pprint|(\w+\.)*(log|logger|logging|_log|_logger|console)\.\w+|click\.\w+)$"
 )
+_WRITES = re.compile(r"(?:.*\.)?_*(?:write(?:_\w+)?|(?:create|save|make|put)_\w*file\w*)", re.DOTALL)
+_PIPE = re.compile(r"stdin|sock|conn|pipe|stream|channel", re.IGNORECASE)
 # How files of other kinds begin; a text that asks a model for one has words in front.
 _CODE = re.compile(
     r"\s*(?:from [\w.{}]+ import |import [\w.]+\s*(?:\n|;|as )|#!/|<!(?i:doctype html)|<html|<\?xml |package [\w.]+;?\n|"
@@ -55,6 +57,30 @@ def _only_shown(name: str, func: ast.AST) -> bool:
         if isinstance(node, ast.Call) and _SHOWS.match(ast.unparse(node.func)):
             reads -= {id(n) for n in _loads(node, name)}
     return not reads
+
+
+def only_written(call: ast.Call, func: ast.AST) -> bool:
+    """Tell whether the result of a call is only written to a file, at once or through a local name."""
+    known: frozenset[int] | None = getattr(func, "_written", None)
+    if known is None:
+        known = func._written = frozenset(map(id, _written(func)))  # type: ignore[attr-defined]
+    return id(call) in known
+
+
+def _written(func: ast.AST) -> Iterator[ast.expr]:
+    written: dict[str, int] = {}
+    for node in walk(func):
+        if not isinstance(node, ast.Call) or not _WRITES.fullmatch(where := ast.unparse(node.func)):
+            continue
+        for argument in () if _PIPE.search(where) else (*node.args, *(k.value for k in node.keywords)):
+            if isinstance(argument, ast.Name):
+                written[argument.id] = written.get(argument.id, 0) + 1
+            yield argument
+    for node in walk(func) if written else ():
+        target = node.targets[0] if isinstance(node, ast.Assign) else None
+        name = target.id if isinstance(target, ast.Name) else ""
+        if name in written and written[name] == sum(1 for _ in _loads(func, name)):
+            yield node.value  # type: ignore[attr-defined]
 
 
 def _loads(node: ast.AST, name: str) -> Iterator[ast.Name]:

@@ -277,8 +277,11 @@ class Recorder(HistoryWatch):
         """A text was formatted: a prompt if it is long, or if its name says so."""
         name = node.func.value if isinstance(node.func, ast.Attribute) else node
         written = frame.module.text(name)
+        named = "prompt" in written.lower()
+        if frame.func is not None and not named and audience.only_written(node, frame.func.node):
+            return
         if not (self.silent or audience.is_refusal(written)) and (
-            source.literal_length() >= 200 or "prompt" in written.lower() or "template" in written.lower()
+            named or source.literal_length() >= 200 or "template" in written.lower()
         ):
             self.text(m, written, result, node, frame, Confidence.LOW)
 

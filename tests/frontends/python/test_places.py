@@ -314,3 +314,29 @@ def test_a_function_within_another_knows_its_names(program: Run) -> None:
     assert found.text == (
         f"<system>Today is {{date.today() ~clock/day}}. {LONG}<user>{{question ~request-input/request}}"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "use", "codes"),
+    [
+        ("README_TEMPLATE", "path.write_text({made})", []),
+        ("README_TEMPLATE", "_create_file(path, {made})", []),
+        ("README_TEMPLATE", "text = {made}; path.write_text(text)", []),
+        ("README_TEMPLATE", "text = {made}; path.write_text(text); return text", ["PL101"]),
+        ("README_TEMPLATE", "process.stdin.write({made})", ["PL101"]),
+        ("README_PROMPT", "path.write_text({made})", ["PL101"]),
+    ],
+)
+def test_what_is_only_written_to_a_file_is_no_prompt(
+    program: Run, name: str, use: str, codes: list[str]
+) -> None:
+    found = program(
+        f"""
+        from datetime import datetime
+        from openai import OpenAI
+        {name} = "It is {{now}}. {LONG}"
+        def message(path, process):
+            {use.format(made=f"{name}.format(now=datetime.now())")}
+        """
+    )
+    assert found.codes == codes
