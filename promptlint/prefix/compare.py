@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from promptlint.catalog.profile import Profile
 from promptlint.layout import Layout, Scope, Section, Segment
@@ -11,6 +13,7 @@ from promptlint.prefix.reusable import Reusable
 from promptlint.tokens.base import Counter
 
 _SECTIONS = tuple(Section)
+_BRANCHING = ("if", "try", "match")  # the text of a loop is one piece
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +45,8 @@ def compare(layout: Layout, profile: Profile, counter: Counter, scope: Scope) ->
     """Put the stable before the changing, as far as that keeps what the prompt says.
 
     Segments are sorted by scope, stably, within the tools, within the system prompt, and within each
-    message; conversations keep their order and text under one condition stays together. Whether the
-    text still reads well is for a person to judge.
+    message; conversations keep their order. Text under one condition stays together, and is sorted in itself.
+    Whether the text still reads well is for a person to judge.
     """
     order = best_order(layout.segments)
     before = Measure(layout, profile, counter).prefix(scope)
@@ -56,7 +59,11 @@ def compare(layout: Layout, profile: Profile, counter: Counter, scope: Scope) ->
 
 def best_order(segments: tuple[Segment, ...]) -> tuple[int, ...]:
     """Return the indices of the segments in the order of `compare`."""
-    units = _units(segments)
+    return tuple(_ordered(range(len(segments)), segments, 0))
+
+
+def _ordered(indices: Sequence[int], segments: tuple[Segment, ...], depth: int) -> list[int]:
+    """Order segments that stand under the same conditions, ``depth`` of them."""
 
     def rank(unit: list[int]) -> tuple[int, int, int]:
         first = segments[unit[0]]
@@ -64,22 +71,33 @@ def best_order(segments: tuple[Segment, ...]) -> tuple[int, ...]:
         message = first.message if first.section is Section.MESSAGES else 0
         return place, message, max(segments[at].effective_scope.rank for at in unit)
 
-    return tuple(at for unit in sorted(units, key=rank) for at in unit)
+    out: list[int] = []
+    for unit in sorted(_units(indices, segments, depth), key=rank):
+        guards = segments[unit[0]].guards[depth:]
+        if len(unit) == 1 or not guards or guards[0].kind not in _BRANCHING:
+            out += unit
+            continue
+        for _, branch in groupby(unit, key=lambda at: segments[at].guards[depth].branch):
+            out += _ordered(list(branch), segments, depth + 1)
+    return out
 
 
-def _units(segments: tuple[Segment, ...]) -> list[list[int]]:
-    """Return runs of segments that move together: those under one outermost condition in one message."""
+def _units(indices: Sequence[int], segments: tuple[Segment, ...], depth: int) -> list[list[int]]:
+    """Return runs of segments that move together: those under one condition in one message."""
     units: list[list[int]] = []
-    for at, segment in enumerate(segments):
-        if units and at:
-            before = segments[at - 1]
-            together = (
-                bool(segment.guards and before.guards)
-                and segment.guards[0].place == before.guards[0].place
-                and (segment.section, segment.message) == (before.section, before.message)
-            )
-            if together:
-                units[-1].append(at)
-                continue
-        units.append([at])
+    before: Segment | None = None
+    for at in indices:
+        segment = segments[at]
+        guards = segment.guards[depth:]
+        if (
+            before is not None
+            and guards
+            and before.guards[depth:]
+            and guards[0].place == before.guards[depth].place
+            and (segment.section, segment.message) == (before.section, before.message)
+        ):
+            units[-1].append(at)
+        else:
+            units.append([at])
+        before = segment
     return units

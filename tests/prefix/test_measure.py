@@ -7,7 +7,7 @@ import pytest
 
 from promptlint.catalog.profile import Granularity, Profile
 from promptlint.layout import Guard, Layout, Scope, Section, Segment
-from promptlint.prefix.compare import compare
+from promptlint.prefix.compare import best_order, compare
 from promptlint.prefix.measure import Measure
 from promptlint.source import Place, Span
 from promptlint.tokens.base import Run
@@ -178,3 +178,20 @@ def test_reordering_puts_the_stable_first_and_keeps_the_messages() -> None:
     same = compare(layout, engine(), Words(), Scope.SESSION)
     assert same.gained == 0
     assert not same.changed
+
+
+def test_text_under_a_condition_is_reordered_in_itself_and_stays_together() -> None:
+    one, other, loop = branch(0), branch(1), Guard("for", "x in y", Place("a.j2", Span(9, 9)))
+    segments = (
+        hole(Scope.REQUEST, guards=(one,)),
+        text(5, guards=(one,)),
+        hole(Scope.DAY, guards=(one, branch(0, 5))),
+        text(3, guards=(one, branch(0, 5))),
+        hole(Scope.DAY, guards=(other,)),
+        text(2, guards=(other,)),
+        hole(Scope.REQUEST, guards=(loop,)),
+        text(7, guards=(loop,)),
+        text(1),
+    )
+    # The first branch: its fixed text, the inner condition with its own fixed text first, the hole of the request.
+    assert best_order(segments) == (8, 1, 3, 2, 0, 5, 4, 6, 7)
