@@ -97,8 +97,12 @@ class BeforeStable:
         history = behind.history(index, cause.scope) and not behind.opens_turns(index, cause.kind)
         history = history and cause.variant != ARGUMENT
         history = history or (cause.kind is Kind.UNORDERED and behind.turns_of(index, place))
-        if not history and (cost.tokens <= 0 or behind.only_closes(index)):
+        printed = behind.printed_by(place, measure) if cause.kind is Kind.UNORDERED else 0
+        if not history and not printed and (cost.tokens <= 0 or behind.only_closes(index)):
             return None
+        if printed:
+            tokens = cost.tokens + printed
+            cost = replace(cost, tokens=tokens, blocks=tokens // (measure.profile.block_tokens or 1))
         kind = self.reported or cause.kind
         subject = self.subject.format(what=quoted(cause.what))
         message = f"{subject} {HOW_OFTEN[cause.scope]}; {lost_text(cost, history)} cannot be reused"

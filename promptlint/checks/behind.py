@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cached_property
 
-from promptlint.checks.base import is_history
+from promptlint.checks.base import NEAR, Measure, is_history
 from promptlint.layout import Kind, Layout, Scope, Section
 from promptlint.source import Place
 
@@ -69,6 +69,19 @@ class Behind:
             return False
         turn = [segment for segment in segments if segment.message == last.message]
         return all(any(guard.place == loop for guard in segment.guards) for segment in turn)
+
+    def printed_by(self, loop: Place, measure: Measure) -> int:
+        """Return the fixed tokens that the loop at a place prints for each element; 0 for a few words.
+
+        In another order the elements themselves are recomputed, from the first that stands elsewhere.
+        """
+        of_loop = (
+            index
+            for index, segment in enumerate(self._layout.segments)
+            if segment.text and any(guard.place == loop for guard in segment.guards)
+        )
+        tokens = sum(map(measure.tokens, of_loop))
+        return tokens if tokens >= NEAR else 0
 
     def opens_turns(self, index: int, kind: Kind) -> bool:
         """Tell whether a segment is what a user asked: the turns behind it go on from it, and stay with it."""

@@ -314,7 +314,9 @@ def unrolled(m: Machine, value: Value) -> list[Value] | None:
 def _substance(value: Value) -> bool:
     if isinstance(value, Str):
         return value.literal_length() > 40
-    return not isinstance(value, (Const, Unknown, Ext))
+    if isinstance(value, ListV) and value.kind == "tuple":
+        return any(_substance(item.value) for item in value.items)
+    return not isinstance(value, (Const, Unknown, Ext)) and getattr(value, "kind", "") != "path"
 
 
 def element(m: Machine, value: Value, node: ast.expr, frame: Frame) -> Value:
@@ -349,6 +351,10 @@ def element(m: Machine, value: Value, node: ast.expr, frame: Frame) -> Value:
 
 def order_of(value: Value) -> Cause | None:
     """Return why iterating a value gives no fixed order, if it does not."""
+    if isinstance(value, ListV) and value.order is None:
+        # Of a list made of others, ``[*first, *listing]``, a part may have none.
+        parts = (item.value for item in value.items if item.spread and isinstance(item.value, Unknown))
+        return next((o for part in parts if (o := order_of(part)) is not None), None)
     if isinstance(value, ListV | DictV):
         return value.order
     cause = value.cause

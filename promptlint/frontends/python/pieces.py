@@ -8,7 +8,7 @@ from itertools import chain
 
 from promptlint.frontends.base import MAX_PIECES
 from promptlint.frontends.mapped import MappedText
-from promptlint.layout import Breakpoint, Cause, Guard, Segment
+from promptlint.layout import Breakpoint, Cause, Guard, Kind, Segment
 from promptlint.source import Place
 
 
@@ -167,6 +167,21 @@ def cause_of(part: Part) -> Cause | None:
     if isinstance(part, Hole):
         return part.cause
     return part.segment.cause if isinstance(part, Seg) else None
+
+
+def disorder(parts: Iterable[Part]) -> Cause | None:
+    """Return why a text's repetitions have no fixed order, if one has none."""
+    for part in parts:
+        if isinstance(part, Loop):
+            if part.guard.cause is not None and part.guard.cause.kind is Kind.UNORDERED:
+                return part.guard.cause
+            inner: Iterable[tuple[Part, ...]] = (part.parts,)
+        else:
+            inner = part.branches if isinstance(part, Alt) else ()
+        for branch in inner:
+            if (found := disorder(branch)) is not None:
+                return found
+    return None
 
 
 def text_of(part: Part) -> str:

@@ -29,7 +29,7 @@ from promptlint.frontends.python.naming import (
     is_prompt_name,
     path_of,
 )
-from promptlint.frontends.python.pieces import Hole
+from promptlint.frontends.python.pieces import Hole, disorder
 from promptlint.frontends.python.requests import request, unordered_tools
 from promptlint.frontends.python.values import (
     Choice,
@@ -154,7 +154,11 @@ class Recorder(HistoryWatch):
         name = frame.func.name
         if frame.func.decorators and self.by_decorator(m, value, node, frame):
             return
-        if "description" in name and isinstance(value, Str) and value.cause is not None:
+        if (
+            "description" in name
+            and isinstance(value, Str)
+            and (value.cause or _tools_in_disorder(value, frame))
+        ):
             self.tool_text(m, value, node, frame)
         elif is_prompt_name(name) or "prompt" in name or _prompt_home(frame, value):
             if isinstance(value, ListV):
@@ -402,6 +406,13 @@ class Recorder(HistoryWatch):
             return
         self.seen.add(key)
         self.layouts.append(replace(layout, segments=layout.segments))
+
+
+def _tools_in_disorder(value: Str, frame: Frame) -> bool:
+    """Tell whether a description that a function of a tool returns repeats something in no fixed order."""
+    func = frame.func
+    names = f"{func.name} {func.cls.name if func.cls else ''}" if func is not None else ""
+    return ("tool" in names.lower() or "skill" in names.lower()) and disorder(value.parts) is not None
 
 
 def _prompt_home(frame: Frame, value: Value) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 
 import pytest
@@ -151,3 +152,72 @@ def test_a_turn_of_a_history_that_has_grown(program: Run, index: str, seen: list
                 turn.content = short(turn.content)
         """
     assert program(text).seen == seen
+
+
+@pytest.mark.parametrize(
+    ("names", "kind"),
+    [
+        ("['sail', *os.listdir(root)]", " ~unordered/machine"),
+        ("['sail', *sorted(os.listdir(root))]", ""),
+        ("[*known, 'sail']", ""),
+    ],
+)
+def test_the_order_of_a_list_made_of_others(program: Run, names: str, kind: str) -> None:
+    text = f"""
+        import os
+        from openai import OpenAI
+        from settings import root, known
+        def ask(client: OpenAI):
+            names, system = {names}, ''
+            for name in names:
+                system += '- ' + name
+            system += RULES
+            client.chat.completions.create(model='m', messages=[{{'role': 'system', 'content': system}}])
+        """
+    codes = program(f"RULES = {LONG!r}\n" + textwrap.dedent(text)).codes
+    assert [code for code in codes if code != "PL110"] == (["PL202"] if kind else [])
+
+
+ENDS = """
+from openai import OpenAI
+from settings import names
+def ask(client: OpenAI):
+    system = 'Skills:'
+    for name in {names}:
+        system += f'\\n<skill name="{{name}}">{printed}</skill>'
+    client.chat.completions.create(model='m', messages=[{{'role': 'system', 'content': system}}])
+"""
+
+
+@pytest.mark.parametrize(
+    ("names", "printed", "codes"),
+    [
+        ("set(names)", LONG, ["PL201"]),
+        ("sorted(set(names))", LONG, []),
+        ("set(names)", "", []),  # a few words for each
+    ],
+)
+def test_what_an_unordered_loop_prints_is_lost(
+    program: Run, names: str, printed: str, codes: list[str]
+) -> None:
+    found = program(ENDS.format(names=names, printed=printed)).codes
+    assert [code for code in found if code != "PL110"] == codes
+
+
+@pytest.mark.parametrize(
+    ("names", "codes"), [("os.listdir(root)", ["PL301"]), ("sorted(os.listdir(root))", [])]
+)
+def test_the_description_of_a_tool_in_the_order_of_a_listing(
+    program: Run, names: str, codes: list[str]
+) -> None:
+    text = f"""
+        import openai, os
+        class SkillTool:
+            def tool_description(self, root):
+                text = 'Loads one of these skills:'
+                for name in {names}:
+                    text += f'\\\\n- {{name}}'
+                return text + RULES
+        """
+    found = program(f"RULES = {LONG!r}\n" + textwrap.dedent(text)).codes
+    assert [code for code in found if code != "PL110"] == codes
