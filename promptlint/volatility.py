@@ -177,7 +177,8 @@ def _by_call(origin: Origin, path: str, catalog: Catalog) -> Cause | None:
     found: list[Cause] = []
     for name in _names(origin):
         known = None if _in_code(path) else catalog.template_global(name)
-        if known := known or catalog.call(name):
+        known = known or catalog.call(name)
+        if known is not None and not (known.kind is Kind.UNORDERED and "sorted(" in origin.expression):
             found.append(_cause(known, f"`{_shown(origin)}`", origin))
     return _worst(found)
 

@@ -340,3 +340,21 @@ def test_what_is_only_written_to_a_file_is_no_prompt(
         """
     )
     assert found.codes == codes
+
+
+@pytest.mark.parametrize(
+    ("listing", "codes"),
+    [("sorted(root.iterdir())", []), ("root.iterdir()", ["PL202"]), ("list(root.iterdir())", ["PL202"])],
+)
+def test_a_listing_sorted_where_it_is_looped_over(program: Run, listing: str, codes: list[str]) -> None:
+    found = program(
+        f"""
+        from openai import OpenAI
+        def ask(root):
+            names = [path.name for path in {listing}]
+            return OpenAI().chat.completions.create(model='m', messages=[
+                {{'role': 'system', 'content': f"Files: {{', '.join(names)}} {LONG}"}},
+                {{'role': 'user', 'content': 'Go on.'}}])
+        """
+    )
+    assert [code for code in found.codes if code != "PL110"] == codes
