@@ -10,8 +10,8 @@ from itertools import islice
 from promptlint.frontends.base import MAX_PIECES, Context
 from promptlint.frontends.documents.content import Content, read_content
 from promptlint.frontends.documents.nodes import DataError, DictNode, Node, Scalar, place_of, plain
-from promptlint.frontends.documents.roles import Speakers
 from promptlint.frontends.mapped import MappedText
+from promptlint.frontends.roles import Speakers
 from promptlint.layout import (
     Breakpoint,
     Confidence,

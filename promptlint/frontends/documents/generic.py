@@ -19,6 +19,7 @@ from promptlint.frontends.documents.content import read_content
 from promptlint.frontends.documents.draft import Draft
 from promptlint.frontends.documents.nodes import DictNode, Entry, ListNode, Node, place_of
 from promptlint.frontends.mapped import MappedText
+from promptlint.frontends.roles import SYSTEM_ROLES
 from promptlint.layout import Confidence, Layout
 
 _MAX_ROWS = 30
@@ -134,7 +135,7 @@ class _Finder:
         draft = self.draft(".".join(trail), node)
         messages.add(draft, node)
         has_holes = any(segment.is_hole for segment in draft.segments)
-        has_system = any(segment.role in roles.SYSTEM_ROLES for segment in draft.segments)
+        has_system = any(segment.role in SYSTEM_ROLES for segment in draft.segments)
         if (self.is_data and not self.is_named) or messages.is_recorded(node):
             return
         if has_holes or (has_system and len(node.items) <= _MAX_RECORDED):

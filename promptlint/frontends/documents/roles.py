@@ -8,42 +8,19 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from operator import itemgetter
 
 from promptlint.frontends.documents.content import mapped_of
 from promptlint.frontends.mapped import MappedText
-from promptlint.layout import Section, Segment
+from promptlint.frontends.roles import LINE, Speakers
+from promptlint.layout import Segment
 
 _ROLE = re.compile(
-    r"^[ \t]*(?:#[ \t]*)?(?P<line>system|developer|user|assistant|model|function|tool)[ \t]*"
-    r"(?:\[[^\]\n]{0,200}\])?:[ \t]*(?:\n|\Z)"
+    rf"{LINE}(?:\n|\Z)"
     r"|<message role=[\"'](?P<tag>[a-z]+)[\"'][^<>]{0,200}>\n?|</(?P<end>message)>[ \t]*\n?",
     re.IGNORECASE | re.MULTILINE,
 )
-SYSTEM_ROLES = frozenset({"system", "developer"})
-
-
-@dataclass(slots=True)
-class Speakers:
-    """Counts messages: system messages before all others form the system section."""
-
-    role: str = ""
-    section: Section = Section.MESSAGES
-    message: int = 0
-    _counts: dict[Section, int] = field(default_factory=dict)
-
-    def begin(self, role: str) -> None:
-        """Start the next message."""
-        self.role = role
-        leads = role in SYSTEM_ROLES and not self._counts.get(Section.MESSAGES)
-        self.section = Section.SYSTEM if leads else Section.MESSAGES
-        self.message = self._counts.get(self.section, 0)
-        self._counts[self.section] = self.message + 1
-
-    def spoken(self, segment: Segment) -> Segment:
-        """Return a segment as part of the current message."""
-        return replace(segment, role=self.role, section=self.section, message=self.message)
 
 
 def has_roles(text: str) -> bool:

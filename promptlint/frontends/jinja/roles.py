@@ -10,13 +10,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from promptlint.layout import Section, Segment
+from promptlint.frontends.roles import LINE, Speakers
+from promptlint.layout import Segment
 from promptlint.source import Place, Span
 
-_LINE = re.compile(
-    r"^[ \t]*#{0,2}[ \t]*(system|developer|user|assistant|function|tool)[ \t]*:[ \t]*$",
-    re.MULTILINE | re.IGNORECASE,
-)
+_LINE = re.compile(rf"{LINE}$", re.MULTILINE | re.IGNORECASE)
 
 
 def has_roles(segments: Sequence[Segment]) -> bool:
@@ -37,24 +35,19 @@ def assign_roles(segments: Sequence[Segment]) -> tuple[Segment, ...]:
     if not has_roles(segments):
         return tuple(segments)
     found: list[Segment] = []
-    role, message, counts = "", 0, {Section.SYSTEM: -1, Section.MESSAGES: -1}
-    section = Section.MESSAGES
+    speakers = Speakers()
     for segment in segments:
         if segment.text is None:
-            found.append(replace(segment, role=role, section=section, message=message))
+            found.append(speakers.spoken(segment))
             continue
         start = 0
-        matches = list(_LINE.finditer(segment.text))
-        for match in [*matches, None]:
+        for match in [*_LINE.finditer(segment.text), None]:
             end = match.start() if match else len(segment.text)
             if end > start:
-                part = _cut(segment, start, end)
-                found.append(replace(part, role=role, section=section, message=message))
+                found.append(speakers.spoken(_cut(segment, start, end)))
             if match:
-                role = match.group(1).lower()
-                section = Section.SYSTEM if role in ("system", "developer") else Section.MESSAGES
-                counts[section] += 1
-                message, start = counts[section], match.start()
+                speakers.begin(match["line"].lower())
+                start = match.start()
     return tuple(found)
 
 
