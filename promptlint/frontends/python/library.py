@@ -172,6 +172,10 @@ def unknown_call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, 
         return made
     if short in ("format", "format_map") and (text := named.template(m, given, frame)) is not None:
         return methods.formatted(m, text, short, given, node, frame)
+    if short == "sort" and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
+        sorted_ = frame.names.get(node.func.value.id)
+        if sorted_ is not None:  # another object, since callers of the same function may not sort theirs
+            frame.names[node.func.value.id] = standard.in_order(sorted_)
     if short == "pop":
         m.recorder.mutated(m, callee, short, given, node, frame)
     if short in ("get", "pop", "setdefault", "getlist") and given.args:

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Iterable
 
-from promptlint.frontends.python import access
+from promptlint.frontends.python import access, standard
 from promptlint.frontends.python.conditions import guard_of, name_in
 from promptlint.frontends.python.history import is_history
 from promptlint.frontends.python.machine import Frame, Machine, join, repeat_parts
@@ -26,6 +26,8 @@ MAX_UNROLLED = 12  # statements of a body that is run for each element
 def run_for(m: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> bool:
     """Run a ``for`` loop."""
     iterable = m.evaluate(node.iter, frame)
+    if walks_in_order := _walks_in_order(node):
+        iterable = standard.in_order(iterable)
     known = access.unrolled(m, iterable)
     if known is not None and len(node.body) <= MAX_UNROLLED and not _edits(node):
         return _unrolled(m, node, known, frame)
@@ -36,7 +38,7 @@ def run_for(m: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> bool:
         frame.module.place(node.iter),
         scope=order.scope if order else Scope.UNKNOWN,
         cause=order,
-        name="messages" if is_history(iterable) else name_in(node.iter),
+        name="messages" if is_history(iterable) else "" if walks_in_order else name_in(node.iter),
     )
     loop = next(m.fresh)
     written = f"{frame.module.text(node.target)} in {guard.expression}"
@@ -193,3 +195,18 @@ def _statements(body: Iterable[ast.stmt]) -> Iterable[ast.AST]:
             continue
         yield node
         todo.extend(children(node))
+
+
+def _walks_in_order(node: ast.For | ast.AsyncFor) -> bool:
+    """Tell whether a loop over ``os.walk`` sorts both the directories, in place, and the files."""
+    target = node.target
+    if not isinstance(target, ast.Tuple) or len(target.elts) != 3 or not isinstance(node.iter, ast.Call):
+        return False
+    if not ast.unparse(node.iter.func).endswith("walk"):
+        return False
+    body = "\n".join(map(ast.unparse, node.body))
+    _, dirs, names = map(ast.unparse, target.elts)
+    in_place = (f"{dirs}.sort(", f"{dirs}[:] = sorted(")
+    return any(way in body for way in in_place) and any(
+        way in body for way in (f"sorted({names}", f"{names}.sort(")
+    )

@@ -115,15 +115,17 @@ def _in_order(m: Machine, value: Value, by_key: bool, node: ast.Call, frame: Fra
     if isinstance(value, DictV):
         value = ListV(access.items(m, value, node, frame), "list", None, len(m.guards))
     if isinstance(value, ListV):
-        items = [Item(_ordered(i.value), i.guards, i.spread) if i.spread else i for i in value.items]
+        items = [Item(in_order(i.value), i.guards, i.spread) if i.spread else i for i in value.items]
         out = ListV(items if by_key else known.sort(items), "list", None, len(m.guards))
         out.name = value.name
         return out
-    return _ordered(value)
+    return in_order(value)
 
 
-def _ordered(value: Value) -> Value:
+def in_order(value: Value) -> Value:
     """Return an unknown collection as it is when sorted."""
+    if isinstance(value, Choice):
+        return choice(value.guard, map(in_order, value.values))
     if isinstance(value, Unknown):
         cause = value.cause if value.cause is None or value.cause.kind is not Kind.UNORDERED else None
         return unknown_like(value, cause=cause)

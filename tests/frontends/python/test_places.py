@@ -358,3 +358,53 @@ def test_a_listing_sorted_where_it_is_looped_over(program: Run, listing: str, co
         """
     )
     assert [code for code in found.codes if code != "PL110"] == codes
+
+
+@pytest.mark.parametrize(
+    ("listing", "codes"),
+    [("os.listdir(root)", ["PL202"]), ("list(root.iterdir())", ["PL202"]), ("sorted(root.glob('*'))", [])],
+)
+@pytest.mark.parametrize("sort", ["pass", "names.sort()", "names.sort(key=str)"])
+def test_a_listing_sorted_in_place(program: Run, listing: str, sort: str, codes: list[str]) -> None:
+    found = program(
+        f"""
+        import os
+        from openai import OpenAI
+        def ask(root):
+            names = {listing}
+            {sort}
+            return OpenAI().chat.completions.create(model='m', messages=[
+                {{'role': 'system', 'content': f"Files: {{', '.join(names)}} {LONG}"}},
+                {{'role': 'user', 'content': 'Go on.'}}])
+        """
+    )
+    assert [code for code in found.codes if code != "PL110"] == (codes if sort == "pass" else [])
+
+
+@pytest.mark.parametrize(
+    ("first", "files", "codes"),
+    [
+        ("pass", "files", ["PL202"]),
+        ("dirs.sort()", "sorted(files)", []),
+        ("dirs[:] = sorted(d for d in dirs if d != '.git')", "sorted(files)", []),
+        ("dirs.sort()", "files", ["PL202"]),
+        ("pass", "sorted(files)", ["PL202"]),
+    ],
+)
+def test_a_walk_in_order(program: Run, first: str, files: str, codes: list[str]) -> None:
+    found = program(
+        f"""
+        import os
+        from openai import OpenAI
+        def ask(top):
+            parts = []
+            for root, dirs, files in os.walk(top):
+                {first}
+                for file in {files}:
+                    parts.append(file)
+            return OpenAI().chat.completions.create(model='m', messages=[
+                {{'role': 'system', 'content': f"Files: {{', '.join(parts)}} {LONG}"}},
+                {{'role': 'user', 'content': 'Go on.'}}])
+        """
+    )
+    assert [code for code in found.codes if code != "PL110"] == codes
