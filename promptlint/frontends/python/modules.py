@@ -173,13 +173,13 @@ class Module:
         return self._fields[field.start]
 
     def _expression(self, field: Field) -> ast.expr | None:
-        text = self.source.text[field.start : field.end]
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                tree = ast.parse(f"({text}\n)", mode="eval").body
+            body = _parsed(f"({self.source.text[field.start : field.end]}\n)").body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
+        if len(body) != 1 or not isinstance(body[0], ast.Expr):
+            return None
+        tree = body[0].value
         line, column = self.source.position(field.start)
         shift = column - 2
         if not self._ascii:
@@ -203,18 +203,26 @@ def first_line(statement: ast.stmt) -> int:
 
 
 def parse(source: SourceFile) -> Module:
-    """Parse one file; syntax that this interpreter does not know is lowered first."""
+    """Parse one file."""
     try:
-        return Module(source, _tree(source.text), None)
+        return Module(source, _parsed(source.text), None)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        newer = isinstance(error, SyntaxError) and "nested" not in str(error)
-        if newer and (text := lower(source.text)) is not None:
-            try:
-                return Module(source, _tree(text), None)
-            except (SyntaxError, ValueError, RecursionError, MemoryError):
-                pass
         line = getattr(error, "lineno", None) or 1
         return Module(source, None, (line, getattr(error, "msg", None) or str(error)))
+
+
+def _parsed(text: str) -> ast.Module:
+    """Parse a text; syntax that this interpreter does not know is lowered first."""
+    try:
+        return _tree(text)
+    except SyntaxError as error:
+        lowered = None if "too many" in str(error) else lower(text)
+        if lowered is None:
+            raise
+        try:
+            return _tree(lowered)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            raise error from None  # what it says stands in the file
 
 
 def _tree(text: str) -> ast.Module:

@@ -39,6 +39,8 @@ _IN_FIELD = re.compile(r"[#'\"(\[{)\]}:!=]")
 _IN_SPEC = re.compile(r"[{}'\"]")
 _LABELLED = re.compile(r"=\s*[!:}]")
 _QUOTE = re.compile("'''|\"\"\"|'|\"")
+_FORMATTED = re.compile(r"(?<!\w)(?:[fFtT][rR]?|[rR][fFtT])\Z")
+_DEEPEST = 150  # f-strings in each other, which no interpreter exceeds
 _PLAIN = {quote: re.compile(rf"[^\\{quote}]*+") for quote in "'\""}
 _PLAIN_FIELDS = {quote: re.compile(rf"(?:[^\\{quote}{{]++|\{{\{{|\{{[\w.]++\}})*+") for quote in "'\""}
 """What a string and an f-string go through without a closer look; simple fields stand in most."""
@@ -119,24 +121,19 @@ def _literal(out: _Builder, source: str, start: int, end: int, raw: bool) -> Non
     out.end = end
 
 
-def _expression_end(source: str, start: int, limit: int) -> int:
+def _expression_end(source: str, start: int, limit: int, depth: int = 0) -> int:
     """Return the offset of the ``!``, ``:``, ``=`` or ``}`` that ends a field's expression."""
-    depth, at = 0, start
+    level, at = 0, start
     while found := _IN_FIELD.search(source, at, limit):
         at, char = found.start(), found.group()
         if char in "'\"":
-            match = _QUOTE.match(source, at)
-            quote = match.group() if match else char
-            close = at + len(quote)
-            while close < limit and not source.startswith(quote, close):
-                close += 2 if source[close] == "\\" else 1
-            at = close + len(quote)
+            at = _behind_string(source, at, limit, depth)
             continue
         if char == "#":
             at = source.find("\n", at, limit)
             at = limit if at < 0 else at
             continue
-        if depth == 0:
+        if level == 0:
             if char in ":}":
                 return at
             if char == "!" and source[at + 1 : at + 2] != "=":
@@ -144,17 +141,27 @@ def _expression_end(source: str, start: int, limit: int) -> int:
             if char == "=" and _LABELLED.match(source, at, limit) and source[at - 1] not in "=!<>":
                 return at
         if char in _OPEN:
-            depth += 1
+            level += 1
         elif char in _CLOSE:
-            depth -= 1
+            level -= 1
         at += 1
     return limit
 
 
+def _behind_string(source: str, at: int, limit: int, depth: int) -> int:
+    """Return the offset behind a string within a field; its own fields may hold the same quotes again."""
+    match = _QUOTE.match(source, at)
+    quote = match.group() if match else source[at]
+    prefix = _FORMATTED.search(source, max(0, at - 2), at) if depth < _DEEPEST else None
+    raw = prefix is not None and "r" in prefix.group().lower()
+    body = at + len(quote)
+    return closing_quote(source, body, limit, quote, prefix is not None, raw, depth + 1) + len(quote)
+
+
 def _fields(
-    out: _Builder, source: str, start: int, end: int, raw: bool, in_spec: bool, most: int = 1000
+    out: _Builder, source: str, start: int, end: int, raw: bool, depth: int, most: int = 1000
 ) -> list[MappedText | Field]:
-    """Split the inside of an f-string, or of a format spec, into literals and fields.
+    """Split the inside of an f-string, or of a format spec at any ``depth`` but 0, into literals and fields.
 
     The literal at its end stays in ``out``: what follows in the source may go on with it.
     """
@@ -165,12 +172,12 @@ def _fields(
         if char == "\\":
             at = at + 1 if raw else _behind_escape(source, at, end)
             continue
-        if char in "{}" and not in_spec and source[at : at + 2] == char * 2:
+        if char in "{}" and not depth and source[at : at + 2] == char * 2:
             _literal(out, source, begin, at, raw)
             out.add(char, at, at + 2)
             at = begin = at + 2
             continue
-        if char == "}" and in_spec:
+        if char == "}" and depth:
             break
         if char == "}":
             at += 1
@@ -192,9 +199,11 @@ def _fields(
             conversion = source[at + 1 : at + 2]
             at += 2
         spec: list[MappedText | Field] = []
-        if source[at : at + 1] == ":":
+        if source[at : at + 1] == ":" and depth == _DEEPEST:
+            at = skip_field(source, first, end) - 1
+        elif source[at : at + 1] == ":":
             inner = _Builder(out.path)
-            spec = _fields(inner, source, at + 1, end, raw, True)
+            spec = _fields(inner, source, at + 1, end, raw, depth + 1)
             spec += inner.rest()
             at = inner.end
         at = min(at + 1, end)
@@ -229,7 +238,7 @@ def scan(path: str, source: str, start: int, end: int, most: int = 100_000) -> l
         formatted = "f" in prefix or "t" in prefix
         close = closing_quote(source, body, end, quote, formatted, raw)
         if formatted:
-            pieces.extend(_fields(out, source, body, close, raw, False, most - len(pieces)))
+            pieces.extend(_fields(out, source, body, close, raw, 0, most - len(pieces)))
         else:
             _literal(out, source, body, close, raw)
         at = close + len(quote)
@@ -244,7 +253,9 @@ def _behind_escape(source: str, at: int, end: int, raw: bool = False) -> int:
     return at + (1 if source[at + 1 : at + 2] in ("{", "}") else 2)
 
 
-def closing_quote(source: str, start: int, end: int, quote: str, formatted: bool, raw: bool) -> int:
+def closing_quote(
+    source: str, start: int, end: int, quote: str, formatted: bool, raw: bool, depth: int = 0
+) -> int:
     """Return the offset of the closing quote."""
     plain = (_PLAIN_FIELDS if formatted else _PLAIN)[quote[0]]
     at = start
@@ -256,25 +267,20 @@ def closing_quote(source: str, start: int, end: int, quote: str, formatted: bool
         if source[at] == "\\":
             at = at + 2 if not formatted else _behind_escape(source, at, end, raw)
         elif source[at] == "{":
-            at = skip_field(source, at + 1, end)
+            at = skip_field(source, at + 1, end, depth)
         else:
             at += 1
     return min(at, end)
 
 
-def skip_field(source: str, start: int, end: int) -> int:
+def skip_field(source: str, start: int, end: int, depth: int = 0) -> int:
     """Return the offset behind the brace that closes a field."""
-    at = _expression_end(source, start, end)
-    depth = 1
+    at = _expression_end(source, start, end, depth)
     while found := _IN_SPEC.search(source, at, end):
         at, char = found.start(), found.group()
-        if char == "{":
-            depth += 1
-        elif char == "}":
-            depth -= 1
-            if depth == 0:
-                return at + 1
-        elif depth == 1:
+        if char == "}":
+            return at + 1
+        if char != "{":
             return at
-        at += 1
+        at = skip_field(source, at + 1, end, depth + 1) if depth < _DEEPEST else at + 1
     return end

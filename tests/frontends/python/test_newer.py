@@ -26,6 +26,16 @@ NEWER = [
     "def wide[\n    T,\n    U: int,\n](x: T) -> U:\n    return x\n",
     "try:\n    run()\nexcept A, B:\n    pass\n",
     "greeting = t'Hi {name}' rt\"{name!r}\"\n",
+    'def padded(d):\n    return f"{d:{d["width"]}} {d:{"*"}^{d["k"]}}"\n',
+    'def shown(d):\n    return f"{d["k"]=!r:>{d["width"]}}"\n',
+    "def escaped(d):\n    return f\"{d['it\\'s']} {'\\\"'.join(d)}\"\n",
+    'def twice(name):\n    return t"{t"{f"{name}"}"}"\n',
+    'def four(name):\n    return f"{f"{f"{f"{name}"}"}"}"\n',
+    "def inside(x):\n    return f'{[  # why\n    x]}'\n",
+    "def above(x):\n    return f'''{[  # it's\n    x['k']]}'''\n",
+    "def apart[\n    T,\n\n    U: int,  # why\n](x: T) -> U:\n    return x\n",
+    "class Apart[\n    T,\n\n    U,\n]:\n    item: T\n",
+    "class Below[\nT,\n\nU,\n](Base[T]):\n    item: T\n",
 ]
 OLDER = [
     "X = 'é 世界'\n",
@@ -91,6 +101,24 @@ def test_a_newer_file_is_analysed() -> None:
     assert found.seen == []
     assert found.text.startswith("<system>Hi {d[")
     assert found.text.endswith(", {x ~request-input/request}")
+
+
+def test_fields_within_fields_are_followed() -> None:
+    """Each hole ends where 3.12 ends it: an f-string in a field may hold the same quotes and braces again."""
+    found = run(
+        "from openai import OpenAI\n"
+        "def ask(question, name):\n"
+        '    one = f"{"Dear " + f"{name["it\'s"]}"} is here. "\n'
+        '    two = f"{f"{f"{name["a}"]}"}"} was here. "\n'
+        '    three = f"{name:{question["width"]:{"}"}}} will be."\n'
+        "    return OpenAI().chat.completions.create(messages=[{'role': 'system', 'content': one + two + three}])\n"
+    )
+    assert found.seen == []
+    assert found.text == (
+        '<system>Dear {name["it\'s"]} is here. '
+        '{name["a}"]} was here. '
+        "{name} will be."
+    )
 
 
 def test_a_broken_file_is_said_and_the_others_are_read() -> None:
