@@ -56,7 +56,7 @@ lint: $(VENV)/.test
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	PYTHONPATH=.:runtime $(BIN)/lint-imports
-	$(BIN)/promptlint check --config examples/promptlint.toml examples
+	$(BIN)/promptlint check --config examples/accepted.toml examples
 
 bench: $(VENV)/.test
 	$(BIN)/python tools/bench.py $(ARGS)

@@ -9,6 +9,7 @@ import pytest
 
 from promptlint.baseline import Baseline
 from promptlint.config import Config, load
+from promptlint.config.load import find
 from promptlint.engine import Request, check
 from promptlint.findings import Status
 
@@ -44,7 +45,7 @@ def test_good(found: dict[str, set[str]], name: str) -> None:
 
 
 def test_our_own_hook() -> None:
-    config = replace(load(ROOT / "examples/promptlint.toml"), cache=False)
+    config = replace(load(ROOT / "examples/accepted.toml"), cache=False)
     assert config.baseline is not None
     request = Request(
         ("examples",), config, ROOT, force_exclude=True, baseline=Baseline.read(config.baseline)
@@ -53,3 +54,7 @@ def test_our_own_hook() -> None:
     assert report.active == ()
     assert report.notes == ()  # the baseline lists nothing that is gone
     assert report.count(Status.BASELINED) > 0
+
+
+def test_no_configuration_hides_what_the_readme_shows() -> None:
+    assert find(ROOT / "examples/bad") is None

@@ -22,7 +22,7 @@ def refreshed(text: str) -> str:
 
 def _run(command: str) -> str:
     name, *arguments = command.split()
-    call = [sys.executable, "-m", "promptlint", name, "--isolated", *arguments]
+    call = [sys.executable, "-m", "promptlint", name, *arguments]
     done = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
         raise SystemExit(f"{command}: {done.stderr}")
