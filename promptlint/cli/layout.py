@@ -36,7 +36,8 @@ def command(
 ) -> None:
     """Show one prompt: its segments, what changes them, what a cache can reuse.
 
-    TARGET is a file, or FILE.py:FUNCTION, or MODULE:FUNCTION.
+    TARGET is a file, or FILE.py:FUNCTION, or MODULE:FUNCTION;
+    FUNCTION may also be a class or CLASS.METHOD.
     """
     from promptlint.engine.inspect import inspect
     from promptlint.estimate.thousand import lines, per_thousand

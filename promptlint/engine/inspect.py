@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,16 +45,13 @@ def inspect(target: str, config: Config, cwd: Path, values: Mapping[str, Any]) -
     judge, world = Judge(config), World(config, cwd)
     layouts = _read(path, function, config, cwd, judge, world)
     if function:
-        built = [one for one in layouts if function in re.split(r"[\s.:]+", one.name)]
+        built = [one for one in layouts if _is_of(one.name, function)]
         if not built:
             layouts = _read(path, "", config, cwd, judge, world)
-            known = ", ".join(sorted({one.name.rpartition(" in ")[2] for one in layouts})[:8])
-            raise UsageError(
-                f"{target}: no prompt is built in {function!r}",
-                f"found there: {known}"
-                if known
-                else "no function of that file builds one; name another file",
-            )
+            built = [one for one in layouts if _is_of(one.name, function)]  # a class: all its methods
+        if not built:
+            known = sorted({one.name.rpartition(" in ")[2] for one in layouts})
+            raise UsageError(f"{target}: no prompt is built in {function!r}", _known(function, known))
         layouts = built
     if not layouts:
         raise NothingToCheckError(f"{target}: holds no prompt", "name another file")
@@ -62,9 +60,27 @@ def inspect(target: str, config: Config, cwd: Path, values: Mapping[str, Any]) -
     return [one for one in found if one.measure.total] or found
 
 
+def _is_of(name: str, function: str) -> bool:
+    """Tell whether a prompt named ``text in Class.method`` is one of ``Class``, ``method`` or ``Class.method``."""
+    return any(f".{function}." in f".{word}." for word in re.split(r"[\s:]+", name))
+
+
+def _known(function: str, known: list[str]) -> str:
+    if not known:
+        return "no function of that file builds one; name another file"
+    shown = get_close_matches(function, known, 3) or known[:8]
+    rest = f" and {len(known) - len(shown):,} more" if len(known) > len(shown) else ""
+    return f"found there: {', '.join(shown)}{rest}"
+
+
 def _resolve(target: str, cwd: Path) -> tuple[Path, str]:
     if (cwd / target).is_file():
         return cwd / target, ""
+    if (cwd / target).is_dir():
+        raise UsageError(
+            f"{target}: is a folder, and `layout` shows one file",
+            "give a file, file.py:function or module:function; `promptlint check` reads folders",
+        )
     name, colon, function = target.rpartition(":")
     if colon:
         if (cwd / name).is_file():
@@ -87,7 +103,8 @@ def _read(path: Path, function: str, config: Config, cwd: Path, judge: Judge, wo
     world.read(target.path)
     files = list(dict.fromkeys([target.path, *(p for p in listing if p.endswith(".py"))]))
     paths = (target.path,)
-    units = python.analyze(files, world.context(listing), judge.catalog, root=cwd, paths=paths, only=function)
+    only = function.rpartition(".")[2]
+    units = python.analyze(files, world.context(listing), judge.catalog, root=cwd, paths=paths, only=only)
     return [layout for unit in units for layout in unit.layouts]
 
 

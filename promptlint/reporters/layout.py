@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from promptlint.layout import Layout, Scope, Segment
+from promptlint.layout import Guard, Layout, Scope, Segment
 from promptlint.prefix.measure import Measure
 from promptlint.prefix.reusable import Reusable
 from promptlint.reporters.mask import mask
+from promptlint.source import Place
 from promptlint.words import counted
 
 _STRIP = 96
@@ -76,16 +78,33 @@ def _paint(text: str, scope: Scope, color: bool) -> str:
 
 
 def _table(view: View, color: bool, width: int) -> list[str]:
+    heads = _heads(view.layout)
     rows = [f"{'#':>4}  {'part':<10} {'tokens':>7}  {'changes':<10} text"]
     for index, segment in enumerate(view.layout.segments):
         scope = scope_of(segment)
         part = segment.role or segment.section.value
         tokens = "·" if segment.is_hole else f"{view.measure.tokens(index):,}"
         changes = "-" if scope is Scope.RELEASE else scope.value
-        guard = f"[{segment.guards[-1].kind} {segment.guards[-1].expression}] " if segment.guards else ""
+        guard = f"[{_guard(segment.guards[-1], heads)}] " if segment.guards else ""
         shown = _preview(guard + _text(segment), width - 37)
         rows.append(f"{index:>4}  {part:<10} {tokens:>7}  {_paint(f'{changes:<10}', scope, color)} {shown}")
     return rows
+
+
+def _heads(layout: Layout) -> dict[Place, str]:
+    """Return what stands in the head of each condition, by its place: its other branches may repeat it."""
+    return {g.place: g.expression for s in layout.segments for g in s.guards if g.branch == 0}
+
+
+def _guard(guard: Guard, heads: Mapping[Place, str]) -> str:
+    """Name a condition with its branch: what stands under ``else`` is not under the condition itself."""
+    said = f"{guard.kind} {guard.expression}"
+    if guard.branch == 0:
+        return said
+    head = heads.get(guard.place)
+    if guard.kind != "if" or head is None:
+        return f"{said}, branch {guard.branch + 1}"
+    return f"else of {said}" if head == guard.expression else f"el{said}"
 
 
 def _text(segment: Segment) -> str:
@@ -140,7 +159,7 @@ def _prefixes(view: View) -> list[str]:
 
 def layout_json(view: View) -> dict[str, Any]:
     """Return the same as JSON values."""
-    measure = view.measure
+    measure, heads = view.measure, _heads(view.layout)
     return {
         "name": view.layout.name,
         "file": view.layout.place.path,
@@ -150,13 +169,13 @@ def layout_json(view: View) -> dict[str, Any]:
         "tokenizer": measure.counter.name,
         "estimated": measure.estimated,
         "tokens": measure.total,
-        "segments": [_segment(view, index) for index in range(len(view.layout.segments))],
+        "segments": [_segment(view, index, heads) for index in range(len(view.layout.segments))],
         "reusable": {s.value: _reusable(measure.prefix(s)) for s in _WITHIN},
         "stable_first": {s.value: _reusable(view.reordered.prefix(s)) for s in _WITHIN},
     }
 
 
-def _segment(view: View, index: int) -> dict[str, Any]:
+def _segment(view: View, index: int, heads: Mapping[Place, str]) -> dict[str, Any]:
     segment = view.layout.segments[index]
     return {
         "file": segment.place.path,
@@ -169,7 +188,7 @@ def _segment(view: View, index: int) -> dict[str, Any]:
         "scope": scope_of(segment).value,
         "kind": segment.cause.kind.value if segment.cause else None,
         "expression": segment.origin.expression,
-        "guards": [f"{g.kind} {g.expression}" for g in segment.guards],
+        "guards": [_guard(guard, heads) for guard in segment.guards],
     }
 
 

@@ -69,3 +69,56 @@ def test_a_function_without_prompt_names_those_with_one(run: Run, tree: Tree) ->
     code, _, err = run("layout", "--isolated", "app.chat:helper")
     assert code == 2
     assert "found there: ask" in err
+
+
+METHODS = """
+from openai import OpenAI
+
+
+class Desk:
+    def system_prompt(self, topic):
+        return f"You are the helper of the harbour office and answer briefly and politely. Topic: {topic}"
+
+    def ask(self, client: OpenAI, topic):
+        return client.chat.completions.create(
+            model="gpt-4o", messages=[{"role": "system", "content": self.system_prompt(topic)}]
+        )
+"""
+
+
+def test_a_method_is_found_by_its_name_with_and_without_its_class(run: Run, tree: Tree) -> None:
+    tree({"app/desk.py": METHODS})
+    plain = run("layout", "--isolated", "app/desk.py:ask")
+    assert plain[0] == 0
+    assert run("layout", "--isolated", "app/desk.py:Desk.ask") == plain
+    assert run("layout", "--isolated", "app.desk:Desk.ask") == plain
+    assert run("layout", "--isolated", "app.desk:Desk")[0] == 0
+    assert run("layout", "--isolated", "app.desk:Ship.ask")[0] == 2
+
+
+def test_a_misspelt_function_gets_the_nearest_names(run: Run, tree: Tree) -> None:
+    many = "".join(METHODS.replace("Desk", f"Desk{number}") for number in range(9))
+    tree({"app/desk.py": many})
+    err = run("layout", "--isolated", "app.desk:Desk7.aks")[2]
+    assert "found there: Desk7.ask" in err
+    assert "more" in err
+
+
+def test_a_folder_is_sent_to_check(run: Run, tree: Tree) -> None:
+    tree({"app/chat.py": PROGRAM})
+    code, _, err = run("layout", "--isolated", "app")
+    assert (code, "is a folder" in err, "`promptlint check` reads folders" in err) == (2, True, True)
+
+
+def test_branches_of_a_condition_are_told_apart(run: Run, tree: Tree) -> None:
+    tree(
+        {
+            "a.j2": "{% if a %}You are kind.{% elif b %}You are strict.{% else %}You are a parrot.{% endif %} {{ q }}"
+        }
+    )
+    out = run("layout", "--isolated", "a.j2")[1]
+    assert "[if a] You are kind." in out
+    assert "[elif b] You are strict." in out
+    assert "[else of if a] You are a parrot." in out
+    segments = json.loads(run("layout", "--isolated", "a.j2", "--format", "json")[1])[0]["segments"]
+    assert [s["guards"] for s in segments][:3] == [["if a"], ["elif b"], ["else of if a"]]
