@@ -44,14 +44,14 @@ def command(name: str | None, model: str, config: Path | None, isolated: bool, f
 
 
 def _list(profiles: Any) -> Iterator[str]:
-    yield f"{'name':<26}{'hits end':<18}{'least':>6}  {'lifetime':<13}{'write':>11}{'read':>7}  title"
+    yield f"{'name':<26}{'hits end':<18}{'least':>6}  {'lifetime':<16}{'write':>11}{'read':>7}  title"
     for p in profiles:
         step = f"every {p.block_tokens}" if p.granularity == "block" else p.granularity.replace("_", " ")
         least = "-" if p.min_tokens is None else f"{p.min_tokens:,}"
         lifetime = ", ".join(p.ttl_seconds) or p.ttl_kind.replace("_", " ")
         write = "/".join(f"{price:g}" for price in p.write_multiplier.values()) or "-"
         read = "-" if p.read_multiplier is None else f"{p.read_multiplier:g}"
-        yield f"{p.name:<26}{step:<18}{least:>6}  {lifetime:<13.12}{write:>11}{read:>7}  {p.title}"
+        yield f"{p.name:<26}{step:<18}{least:>6}  {lifetime:<16.15}{write:>11}{read:>7}  {p.title}"
     yield ""
     yield "write and read: multiples of the ordinary input price. `promptlint profiles NAME` shows sources and dates."
 
@@ -89,9 +89,13 @@ def _show(profile: Profile) -> Iterator[str]:
         if name not in listed:
             yield f"{name:<28} sources disagree: {doubt}"
     fitting = [row for row in profile.models if row.fits(plain_model(profile.model), date.today())]
+    unfit = bool(profile.model) and not fitting
     if rows := fitting or profile.models:
         yield ""
-        yield "models (the first row that fits decides)"
+        none = (
+            f"no row fits {profile.model}: the figures above are those of the profile; its " if unfit else ""
+        )
+        yield f"{none}models (the first row that fits decides)"
         for row in rows:
             yield f"  {', '.join(row.match):<40} {_row(row)}"
             yield f"  {'':<40}   {describe_source(row.source)}"

@@ -99,6 +99,8 @@ def _money(money: Money, estimate: Estimate) -> list[str]:
         "never"
         if money.break_even_reuses is None
         else f"from {rounded(money.break_even_reuses, 2)} reuses on"
+        if money.break_even_reuses
+        else "from the first reuse on"
     )
     head = (
         f"  {money.profile}{f', {money.model}' if money.model else ''}: write {money.write_multiplier:g}, "
@@ -111,10 +113,11 @@ def _money(money: Money, estimate: Estimate) -> list[str]:
         )
         return ["money", head, short, ""]
     lines = ["money", f"{head}; it pays {even}"]
+    lines.append("  the prefix alone, against no cache:")
     shown = {*_SHOWN_USES, estimate.reuses + 1 if estimate.reuses is not None else 1}
     for row in money.table:
         if row.uses in shown:
-            usd = "" if row.usd is None else f"   ${row.usd:.4g}"
+            usd = "" if row.usd is None else f", costs ${row.usd:.4g}"
             chosen = "  <- stated" if estimate.reuses is not None and row.uses == estimate.reuses + 1 else ""
             lines.append(
                 f"    {row.uses:>3} {'use ' if row.uses == 1 else 'uses'}   {rounded(row.saving_percent):>6} % saved{usd}{chosen}"
@@ -129,7 +132,7 @@ def _traffic(money: Money) -> list[str]:
         return []
     said = (
         f"  one request in {traffic.interval:,.0f} s against a lifetime of {traffic.lifetime:,.0f} s: "
-        f"{traffic.hit_rate:.0%} hit if they come at random; cost {traffic.relative_cost:.3g} of no cache"
+        f"{traffic.hit_rate:.0%} hit if they come at random; costs {traffic.relative_cost:.3g} times what no cache would"
     )
     lines = [said]
     if not traffic.regular:

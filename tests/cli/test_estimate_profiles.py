@@ -124,3 +124,19 @@ def test_estimate_says_what_reordering_would_give(tmp_path: Path, monkeypatch: p
     (tmp_path / "prompt.j2").write_text("{{ now() }}" + "Check the order line by line. " * 200)
     rows = json.loads(run("estimate", "prompt.j2", "--new", "50", "--format", "json"))["compute"]["breaks"]
     assert [row["reusable_ratio"] > 0.9 for row in rows] == [False, True]
+
+
+def test_dollars_beside_a_saving_are_said_to_be_costs() -> None:
+    shown = run("estimate", "--isolated", "--prefix", "4000", "--new", "200", "--model", "gpt-4o")
+    assert "it pays from the first reuse on" in shown
+    assert "2 uses     25.0 % saved, costs $0.015" in shown
+
+
+def test_lifetimes_in_the_list_are_not_cut() -> None:
+    assert "in_memory, 24h " in run("profiles", "--isolated")
+
+
+def test_a_model_without_a_row_is_said_to_have_none() -> None:
+    shown = run("profiles", "openai-auto", "--model", "house-1", "--isolated")
+    assert "no row fits house-1" in shown
+    assert "no row fits" not in run("profiles", "openai-auto", "--model", "gpt-4o", "--isolated")

@@ -41,7 +41,7 @@ def plot(
         )
         lines.append(label + "│" + (_plain(grid[line]) if ascii_ else _braille(grid, line, width)))
     left, right = _amount(points[0][0]), _amount(points[-1][0])
-    middle = _amount(10 ** (low + span / 2))
+    middle = _amount(round(10 ** (low + span / 2)))
     gap = max(1, (width - len(left) - len(middle) - len(right)) // 2)
     lines.append(" " * 8 + "└" + "─" * width)
     lines.append(" " * 9 + left + " " * gap + middle + " " * gap + right)

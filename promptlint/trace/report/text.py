@@ -111,8 +111,8 @@ def _simulation(data: dict[str, Any], style: Style, width: int, ascii_: bool) ->
         again = ""
         if talk["changed"]:
             again = (
-                f", {talk['changed']:,} change its prefix (at {_percent(talk['shared'])} of it, median) and compute"
-                f" {talk['again_tokens']:,} {data['unit']} again"
+                f", {talk['changed']:,} change its prefix (at {_percent(talk['shared'])} of it, median):"
+                f" {talk['again_tokens']:,} {data['unit']} to compute again, unless another request left them in the cache"
             )
         lines.append(
             f"{counted(talk['followers'], 'request')} behind another one of the same conversation: {talk['continued']:,} continue"
