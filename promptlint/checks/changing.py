@@ -43,7 +43,7 @@ ENVIRONMENT = BeforeStable(
     "environment-before-stable",
     frozenset({Kind.ENVIRONMENT}),
     "the environment value {what}",
-    "name the place by a fixed word, and give its real path or host in a message behind the stable text",
+    "give it in a message behind the stable text; a path or host can be a fixed word in front of that",
 )
 COUNTER = BeforeStable(
     "PL106",

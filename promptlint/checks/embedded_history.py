@@ -58,11 +58,13 @@ class HistoryBeforeStable:
             cost = replace(cost, tokens=own, blocks=own // (measure.profile.block_tokens or 1))
         if cost.tokens <= 0:
             return None
+        one = cause.what.partition("` (")[0].rstrip("`").endswith("]")  # a turn of it, or the last few
+        moves = "changes" if one else "grows"
         return Finding(
             self.code,
             self.name,
             Kind.RETRIEVED,
-            f"the conversation {quoted(cause.what)} grows with every turn; {lost_text(cost, False)} cannot be reused",
+            f"the conversation {quoted(cause.what)} {moves} with every turn; {lost_text(cost, False)} cannot be reused",
             place,
             severity(Kind.RETRIEVED, Scope.REQUEST, cost.tokens),
             weaker(cause.confidence, layout.confidence),

@@ -28,11 +28,11 @@ def summary(report: Report) -> str:
     active = len(report.active)
     if active:
         kinds = [
-            counted(report.count_severity(severity), word)
-            for severity, word in (
-                (Severity.ERROR, "error"),
-                (Severity.WARNING, "warning"),
-                (Severity.INFO, "note"),
+            counted(report.count_severity(severity), word, plural)
+            for severity, word, plural in (
+                (Severity.ERROR, "error", ""),
+                (Severity.WARNING, "warning", ""),
+                (Severity.INFO, "info", "info"),  # the word that stands beside each of them
             )
             if report.count_severity(severity)
         ]

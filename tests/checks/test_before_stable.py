@@ -309,6 +309,14 @@ def test_history_inside_a_text() -> None:
     assert not run(layout(text(60), *printed))
 
 
+@pytest.mark.parametrize(("what", "moves"), [("talk", "grows"), ("talk[-1]", "changes")])
+def test_one_turn_of_a_history_does_not_grow(what: str, moves: str) -> None:
+    [found] = run(layout(hole(cause(Kind.HISTORY, Scope.SESSION, what)), text(60)))
+    assert f"the conversation `{what}` {moves} with every turn" in found.message
+    [found] = run(layout(hole(cause(Kind.HISTORY, Scope.SESSION, f"`{what}` (by its name)")), text(60)))
+    assert f"the conversation `{what}` (by its name) {moves} with every turn" in found.message
+
+
 @pytest.mark.parametrize(
     ("what", "shown"),
     [

@@ -64,7 +64,7 @@ def test_text(report: Report) -> None:
         "gone.j2:1:1: PL101 info: `now()` before stable text\n"
         "        rule  clock-before-stable, high confidence\n"
         "\n"
-        "2 findings (1 warning, 1 note) in 2 files; 1 suppressed; 1 in the baseline; 1 below the threshold; "
+        "2 findings (1 warning, 1 info) in 2 files; 1 suppressed; 1 in the baseline; 1 below the threshold; "
         "1 file not checked\n"
     )
 
