@@ -135,7 +135,9 @@ def memory(requests: int) -> None:
     columns = builder.build().separated().chained()
     data = simulate(columns, Options(), "tokens")
     spent, peak = time.process_time() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    print(f"{columns.references:,} references, {data['unique_blocks']:,} distinct: {spent:.1f} s, {peak:,} MB")
+    print(
+        f"{columns.references:,} references, {data['unique_blocks']:,} distinct: {spent:.1f} s, {peak:,} MB"
+    )
 
 
 def jobs(path: Path, tokenizer: str) -> None:

@@ -104,7 +104,8 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     os.environ["PYTHONPATH"] = f"{ROOT}:{ROOT / 'runtime'}"
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # on a busy machine threads wait for one another for long
+    # On a busy machine threads wait for one another for long.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     os.chdir(ROOT)
     wanted = [options.only] if options.only else ["vllm", "sglang"]
     for name in wanted:

@@ -114,11 +114,7 @@ def test_fields_within_fields_are_followed() -> None:
         "    return OpenAI().chat.completions.create(messages=[{'role': 'system', 'content': one + two + three}])\n"
     )
     assert found.seen == []
-    assert found.text == (
-        '<system>Dear {name["it\'s"]} is here. '
-        '{name["a}"]} was here. '
-        "{name} will be."
-    )
+    assert found.text == '<system>Dear {name["it\'s"]} is here. {name["a}"]} was here. {name} will be.'
 
 
 def test_a_broken_file_is_said_and_the_others_are_read() -> None:
