@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import gc
 import os
-import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, cast
 
+from promptlint import workers
 from promptlint.discover import Target
 from promptlint.engine.units import Result
 from promptlint.errors import PromptlintError
@@ -147,7 +147,7 @@ class _Claims:
 def _serve(
     connection: Connection, works: Sequence[tuple[Work, _Claims]], number: int, common: tuple[Any, ...]
 ) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process hears it too, and ends this one
+    workers.begin()
     gc.disable()  # as in the first process
     try:
         for work, claims in works:

@@ -19,6 +19,7 @@ from zlib import crc32
 
 import numpy as np
 
+from promptlint import workers
 from promptlint.errors import UsageError
 from promptlint.trace.arrow import columns_of, load_pyarrow, read_group, row_groups
 from promptlint.trace.columns import Columns
@@ -65,7 +66,7 @@ def on_pool(columns: Columns, jobs: int) -> CapacityCurve:
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=workers.begin) as pool:
         return merged(pool.map(kernel, split(columns, 4 * jobs)))
 
 

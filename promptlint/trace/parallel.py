@@ -12,7 +12,6 @@ explaining and counting need everything that came before and stay here.
 from __future__ import annotations
 
 import os
-import signal
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -20,6 +19,7 @@ from dataclasses import replace
 from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
+from promptlint import workers
 from promptlint.trace.encode import Encoder, Tokens
 from promptlint.trace.explain.history import chain_of
 from promptlint.trace.model import Request
@@ -89,7 +89,7 @@ _state: list[tuple[Format, str, Encoder]] = []  # of a worker
 
 
 def _begin(form: str, name: str, tokens: Tokens) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that was started first answers it
+    workers.begin()
     _state[:] = [(next(one for one in FORMATS if one.name == form), name, tokens.open()[0])]
 
 

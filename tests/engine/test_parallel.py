@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+import pytest
 
 from promptlint.discover import Target
 from promptlint.engine.parallel import neighbours, processes, shares, spread
@@ -69,3 +73,40 @@ def test_a_process_does_all_works(tmp_path: Path) -> None:
     files = targets(tmp_path, [1] * 8)
     found = spread([(slow_first, [files[:1], files[1:2]]), (slow_first, [[], files[2:]])], ())
     assert {target.path for target, _ in found} == {f.path for f in files}
+
+
+def endless(targets: Iterable[Target], *common: object) -> Iterator[tuple[Target, Result]]:
+    """Stand in for a check that says who does it, and goes on for a minute."""
+    for target in targets:
+        yield target, Result(target.path, dependencies=(str(os.getpid()),))
+        time.sleep(60)
+
+
+def first_of_all(folder: str) -> None:
+    """Print the numbers of the processes that work for this one."""
+    files = targets(Path(folder), [1] * 3)
+    for _, result in spread([(endless, shares(files, 3))], ()):
+        print(*result.dependencies, flush=True)
+
+
+def _gone(number: int) -> bool:
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks processes up where Linux has them")
+def test_nobody_outlives_the_first_process(tmp_path: Path) -> None:
+    """Killed, it can end nobody: each of the three notices by itself, though all were made as its copies."""
+    command = f"from tests.engine.test_parallel import first_of_all; first_of_all({str(tmp_path)!r})"
+    with subprocess.Popen(
+        [sys.executable, "-c", command], stdout=subprocess.PIPE, cwd=Path(__file__).parents[2]
+    ) as first:
+        assert first.stdout is not None
+        numbers = [int(first.stdout.readline()) for _ in range(3)]
+        first.kill()
+    until = time.monotonic() + 20
+    while not all(map(_gone, numbers)) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert [_gone(number) for number in numbers] == [True, True, True]
