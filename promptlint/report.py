@@ -35,6 +35,7 @@ class Report:
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
     root: str = ""
+    accepted: str = "in the baseline"  # what the accepted findings are called
     covers: Callable[[str, str], bool] = lambda code, path: True  # did the run look for a rule in a file?
 
     @property

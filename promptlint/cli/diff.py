@@ -56,7 +56,9 @@ def command(
     before = _before(revision, paths, settings)
     with progress(enabled=True) as advance:
         report = engine.check(engine.Request(paths, settings, Path.cwd(), baseline=before), advance)
-    report = replace(report, notes=())  # what is gone since the revision is not to be tidied up here
+    report = replace(
+        report, notes=(), accepted=f"already in {revision}"
+    )  # what is gone since the revision is not to be tidied up here
     show_errors(report)
     colored = format_ == "text" and wants_color(color, sys.stdout)
     click.echo(render(report, format_, Options(color=colored)), nl=False, color=colored)

@@ -57,6 +57,15 @@ class Judge:
         found = profile_for(layout.provider, model, extra) if layout.provider or model else None
         return found or get_profile(DEFAULT_PROFILE, extra)
 
+    @property
+    def unknown_model(self) -> str:
+        """Return the model that was asked for, if nothing is known of it."""
+        from promptlint.catalog.profiles import profile_for
+        from promptlint.catalog.tokenizers import choose
+
+        model = self._config.model
+        return "" if not model or choose(model) or profile_for("", model) else model
+
     def measure(self, layout: Layout) -> Measure:
         """Return the prefix of an annotated layout, in tokens and blocks."""
         from promptlint.prefix.measure import Measure

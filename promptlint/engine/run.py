@@ -137,6 +137,10 @@ class _Run:
             return code in selection and (path in read or not (self._request.cwd / path).exists())
 
         notes = [self._store.trouble] if self._store.trouble else []
+        if unknown := self._judge.unknown_model:
+            notes.append(
+                f"nothing is known of the model {unknown}: its tokens are estimated, its cache rules those of the default profile"
+            )
         if self._request.baseline is not None:
             findings, gone = self._request.baseline.apply(findings, self._world.peek, covers)
             if gone:
@@ -150,7 +154,7 @@ class _Run:
             tuple(notes),
             time.perf_counter() - self._started,
             str(self._request.cwd),
-            covers,
+            covers=covers,
         )
 
     def _nothing(self, seen: int) -> tuple[str, str]:

@@ -12,11 +12,7 @@ from promptlint.reporters.words import cost_text, statistics, summary
 
 _COLORS = {"bold": "1", "dim": "2", "red": "31", "yellow": "33", "blue": "34", "cyan": "36", "green": "32"}
 _SEVERITY = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
-_STATUS = {
-    Status.SUPPRESSED: "suppressed",
-    Status.BASELINED: "in the baseline",
-    Status.BELOW_THRESHOLD: "below the threshold",
-}
+_STATUS = {Status.SUPPRESSED: "suppressed", Status.BELOW_THRESHOLD: "below the threshold"}
 
 
 def render(report: Report, options: Options) -> str:
@@ -37,7 +33,9 @@ def paint(text: str, color: str, options: Options) -> str:
 def _finding(report: Report, finding: Finding, options: Options) -> str:
     at = spot(report, finding.primary)
     color = _SEVERITY[finding.severity]
-    status = f" [{_STATUS[finding.status]}]" if finding.status is not Status.ACTIVE else ""
+    status = (
+        f" [{_STATUS.get(finding.status, report.accepted)}]" if finding.status is not Status.ACTIVE else ""
+    )
     place = paint(f"{plain(at.file)}:{at.line}:{at.column}", "bold", options)
     head = paint(f"{finding.code} {finding.severity.value}", color, options)
     lines = [f"{place}: {head}: {plain(finding.message)}{status}"]

@@ -43,7 +43,7 @@ def summary(report: Report) -> str:
         f"{report.count(status):,} {words}"
         for status, words in (
             (Status.SUPPRESSED, "suppressed"),
-            (Status.BASELINED, "in the baseline"),
+            (Status.BASELINED, report.accepted),
             (Status.BELOW_THRESHOLD, "below the threshold"),
         )
         if report.count(status)

@@ -194,3 +194,11 @@ def test_colours_only_when_asked(run: Run, tree: Tree) -> None:
     tree({"a.j2": BAD})
     assert "\x1b[" not in run("check")[1]
     assert "\x1b[" in run("check", "--color", "always")[1]
+
+
+@pytest.mark.parametrize(("model", "noted"), [("nosuch", True), ("gpt-4o", False), ("Qwen/Qwen3-8B", False)])
+def test_a_model_of_which_nothing_is_known_is_said(run: Run, tree: Tree, model: str, noted: bool) -> None:
+    tree({"a.j2": "x"})
+    assert (
+        "nothing is known of the model" in "".join(map(str, run("check", "--model", model, "a.j2")))
+    ) is noted

@@ -118,7 +118,7 @@ def test_diff_reports_only_what_is_new(run: Run, tree: Tree) -> None:
     code, out, _ = run("diff", "HEAD", "--format", "concise")
     assert code == 1
     assert out.startswith("sub/c.j2:1:6: PL101")
-    assert "1 in the baseline" in out
+    assert "1 already in HEAD" in out
     assert run("diff", "HEAD", "a.j2")[0] == 0
     assert run("diff", "HEAD", "sub/c.j2")[0] == 1  # not there before
     code, _, err = run("diff", "no-such-branch")
