@@ -61,8 +61,8 @@ class Deferred(Value):
         self.level = level
 
 
-def module_name(m: Machine, module: Module, name: str) -> Value | None:
-    """Return a module-level name, imports followed."""
+def module_name(m: Machine, module: Module, name: str, asked: set[str] | None = None) -> Value | None:
+    """Return a module-level name, imports followed; modules that were ``asked`` are not asked by a star again."""
     run_module(m, module)
     m.project.reads.add(module.key(name))
     value = module.names.get(name)
@@ -73,15 +73,13 @@ def module_name(m: Machine, module: Module, name: str) -> Value | None:
             value = module.names[name] = follow(m, value)
         module.origins[name] = frozenset(reads)
     m.project.reads |= module.origins.get(name, _NOTHING)
-    if value is None:
+    if value is None and module.stars:
+        asked = set() if asked is None else asked
+        asked.add(module.path)
         for star in module.stars:
             path = m.project.resolve(star.lstrip("."), module.path, len(star) - len(star.lstrip(".")))
-            other = m.project.load(path) if path else None
-            if (
-                other is not None
-                and other is not module
-                and (found := module_name(m, other, name)) is not None
-            ):
+            other = m.project.load(path) if path and path not in asked else None
+            if other is not None and (found := module_name(m, other, name, asked)) is not None:
                 return found
     return value
 

@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.frontends.python.build import run
+
 CLOCK = "from datetime import datetime\ndef stamp():\n    return datetime.now().isoformat()\nTEXT = 'fixed'\n"
 TRACED = "{%s ~clock/request} x"
 
@@ -103,3 +105,14 @@ def test_the_finding_names_origin_and_way(program: Callable[..., object]) -> Non
     assert found.source(finding.primary) == "{stamp()}"  # type: ignore[attr-defined]
     assert finding.origin is not None
     assert (finding.origin.path, found.source(finding.origin)) == ("clock.py", "datetime.now()")  # type: ignore[attr-defined]
+
+
+def test_stars_in_a_circle_end_where_a_name_is_nowhere() -> None:
+    files = {f"m{i}.py": "".join(f"from m{j} import *\n" for j in range(9) if j != i) for i in range(9)}
+    files["app.py"] = (
+        "from openai import OpenAI\nfrom m0 import *\n"
+        "def ask():\n"
+        "    text = nowhere() + 'You are a kind helper.'\n"
+        "    return OpenAI().chat.completions.create(messages=[{'role': 'system', 'content': text}])\n"
+    )
+    assert run(files).text.endswith("You are a kind helper.")
