@@ -7,7 +7,7 @@ import ast
 from promptlint.frontends.python.machine import Frame, Machine
 from promptlint.frontends.python.nodes import walk
 from promptlint.frontends.python.pieces import Lit
-from promptlint.frontends.python.values import Const, FuncV, Obj, Str, Value
+from promptlint.frontends.python.values import Const, DictV, FuncV, ListV, Obj, Str, Value
 from promptlint.layout import Guard, Scope
 
 _PLAIN_CALLS = frozenset(
@@ -85,4 +85,7 @@ def truth(value: Value) -> bool | None:
         return True
     if isinstance(value, (FuncV, Obj)):
         return True
+    if isinstance(value, ListV | DictV):
+        items = value.items if isinstance(value, ListV) else value.entries.values()
+        return True if any(not (i.guards or i.spread) for i in items) else None
     return None

@@ -86,9 +86,26 @@ def _symbolic_arguments(m: Machine, func: FuncV, receiver: Value | None, frame: 
         value = Unknown(func.module.place(args.vararg), name=args.vararg.arg, path=args.vararg.arg)
         frame.names[args.vararg.arg] = ListV([Item(value, spread=True)])
     if args.kwarg:
-        frame.names[args.kwarg.arg] = Unknown(
-            func.module.place(args.kwarg), name=args.kwarg.arg, path=args.kwarg.arg
+        name, place = args.kwarg.arg, func.module.place(args.kwarg)
+        value = Unknown(place, name=name, path=name)
+        if name in filled(func.node):
+            mapping = DictV(place=place)
+            mapping.rest.append(value)
+            frame.names[name] = mapping
+        else:
+            frame.names[name] = value
+
+
+def filled(node: ast.AST) -> frozenset[str]:
+    """Return the names that a function puts entries into (``kwargs["context"] = …``), remembered on its node."""
+    known: frozenset[str] | None = getattr(node, "_filled", None)
+    if known is None:
+        known = node._filled = frozenset(  # type: ignore[attr-defined]
+            n.value.id
+            for n in walk(node)
+            if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) and isinstance(n.value, ast.Name)
         )
+    return known
 
 
 def _symbolic(m: Machine, func: FuncV, arg: ast.arg, default: ast.expr | None, frame: Frame) -> Value:

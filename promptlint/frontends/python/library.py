@@ -7,10 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from promptlint.frontends.python import access, engines, files, methods, named, standard, text
-from promptlint.frontends.python.machine import Frame, Machine
-from promptlint.frontends.python.pieces import Hole, worst
+from promptlint.frontends.python.machine import Frame, Machine, root_of
+from promptlint.frontends.python.pieces import Hole, Part, flat, worst
 from promptlint.frontends.python.values import NONE, ListV, Str, Unknown, Value
 from promptlint.layout import Cause, Kind, Scope
+from promptlint.source import Place
 
 if TYPE_CHECKING:
     from promptlint.frontends.python.calls import Arguments
@@ -46,6 +47,13 @@ _SAME = frozenset(
 # Takes off what differs between machines.
 KEPT = 40  # a default text of this length is a prompt, not a setting
 _RELATIVE = frozenset({"relpath", "relative_to", "basename"})
+# The same data in another form: what it is about is what was given.
+_DATA = frozenset(
+    (
+        *("json.loads", "orjson.loads", "json5.loads", "yaml.safe_load", "yaml.dump", "yaml.safe_dump"),
+        *("ast.literal_eval", "pandas.DataFrame", "dataclasses.asdict", "pprint.pformat"),
+    )
+)
 # The result says little about the value: how long it is, of which type, whether it is there.
 _LOSSY = frozenset(
     f"builtins.{n}"
@@ -111,6 +119,8 @@ def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
         derived = derived if short in ("dumps", "list", "deepcopy", "copy", "dump", "safe_dump") else None
     if short in _RELATIVE and derived is not None and derived.kind is Kind.ENVIRONMENT:
         derived = None
+    if path in _DATA and given.args and (root := root_of(given.args[0])):
+        path = f"{root}.{short}"
     return Unknown(place, name=name, path=f"{path}()", cause=derived, text=frame.module.text(node))
 
 
@@ -170,8 +180,10 @@ def unknown_call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, 
     made = engines.made(m, path, given, node, frame)
     if made is not None:
         return made
-    if short in ("format", "format_map") and (text := named.template(m, given, frame)) is not None:
-        return methods.formatted(m, text, short, given, node, frame)
+    if short in ("format", "format_map") and (known := named.template(m, given, frame)) is not None:
+        return methods.formatted(m, known, short, given, node, frame)
+    if short == "format" and given.keywords and owner is None:
+        return Str(_unseen(callee, given, place, frame.module.text(node)))
     if short == "sort" and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
         sorted_ = frame.names.get(node.func.value.id)
         if sorted_ is not None:  # another object, since callers of the same function may not sort theirs
@@ -210,6 +222,18 @@ def unknown_call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, 
         text=frame.module.text(node),
         loop=callee.loop,
     )
+
+
+def _unseen(callee: Unknown, given: Arguments, place: Place, shown: str) -> tuple[Part, ...]:
+    """Return the pieces of a template that is not known: itself, and what fills its fields, in the order given."""
+    template = Hole(place, shown, callee.name.rpartition(".")[0], root=root_of(callee))
+    filled = (
+        replace(part, place=place, field=name)
+        for name, value in given.keywords.items()
+        for part in flat(text.parts_of(value, place, name))
+        if isinstance(part, Hole)
+    )
+    return (template, *filled)
 
 
 def _is_prompt(value: Value) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -19,8 +19,9 @@ from promptlint.catalog import Catalog
 from promptlint.catalog.model import Sink, Volatile
 from promptlint.frontends.mapped import MappedText
 from promptlint.frontends.python.modules import Module, Project, Read
-from promptlint.frontends.python.pieces import Alt, Hole, Loop, Part, TextSource, map_causes, worst
+from promptlint.frontends.python.pieces import Alt, Hole, Loop, Part, TextSource, flat, map_causes, worst
 from promptlint.frontends.python.values import (
+    Choice,
     ClassV,
     DictV,
     FuncV,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from promptlint.frontends.python.record import Recorder
 
 _ROOT = re.compile(r"\w*")
+MAX_ROOTS = 6  # elements, and levels, that are looked at for what a collection is made from
 MAX_DEPTH = 8
 MAX_OWN_STEPS = 60_000  # of an entry or module body
 MAX_STEPS = 2_000  # of all that an entry calls
@@ -309,6 +311,23 @@ def hole(place: Place, value: Value, expression: str) -> Hole:
             worst(value.cause, value.holds),
             value.loop,
             multiline=value.multiline,
-            root=_ROOT.match(value.path).group(),  # type: ignore[union-attr]
+            root=root_of(value),
         )
-    return Hole(place, expression, getattr(value, "name", ""), value.cause)
+    return Hole(place, expression, getattr(value, "name", ""), value.cause, root=root_of(value))
+
+
+def root_of(value: Value, depth: int = 0) -> str:
+    """Return the name that a value's expression begins with; that of a collection is an element's."""
+    if isinstance(value, Unknown):
+        return _ROOT.match(value.path).group()  # type: ignore[union-attr]
+    if isinstance(value, Str):
+        return next((p.root for p in flat(value.parts) if isinstance(p, Hole) and p.root), "")
+    inner: Iterable[Value] = ()
+    if isinstance(value, ListV):
+        inner = (i.value for i in value.items[:MAX_ROOTS])
+    elif isinstance(value, DictV):
+        inner = [*(i.value for i in list(value.entries.values())[:MAX_ROOTS]), *value.rest[:MAX_ROOTS]]
+    elif isinstance(value, Choice):
+        inner = value.values
+    roots = (root_of(one, depth + 1) for one in inner) if depth < MAX_ROOTS else ()
+    return next((root for root in roots if root and root != "self"), "")

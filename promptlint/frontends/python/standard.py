@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from promptlint.frontends.python import access, audience, functions, known, text
-from promptlint.frontends.python.machine import Frame, Machine, fixed, unknown_like
+from promptlint.frontends.python.machine import Frame, Machine, fixed, root_of, unknown_like
 from promptlint.frontends.python.pieces import Hole, Lit, flat, text_of, worst
 from promptlint.frontends.python.values import (
     NONE,
@@ -323,9 +323,8 @@ def _dumps(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value 
         from promptlint.frontends.python.emit import serialised
 
         return Str(serialised(value, frame.module.place(node)))
-    return Unknown(
-        frame.module.place(node), name=name, path="dumps()", cause=cause, text=frame.module.text(node)
-    )
+    path = ".".join(filter(None, (root_of(value), "dumps()")))
+    return Unknown(frame.module.place(node), name=name, path=path, cause=cause, text=frame.module.text(node))
 
 
 def _copy(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:

@@ -105,7 +105,7 @@ def test_tools_in_the_order_of_a_set(program: Run, names: str, codes: list[str])
     [
         ("s['to']['enum'] = list(set(names))", "json.dumps(s)", "{s ~unordered/process}"),
         ("s['to']['enum'] = list(set(names))", "f'{s}'", "{s ~unordered/process}"),
-        ("s['to']['enum'] = sorted(set(names))", "json.dumps(s)", "{s}"),
+        ("s['to']['enum'] = sorted(set(names))", "json.dumps(s)", "{s ~request-input/request}"),
         # Another entry has nothing to do with it.
         ("s['to']['enum'] = list(set(names))", "f\"{s['from']}\"", "{s['from'] ~request-input/request}"),
     ],
@@ -120,8 +120,8 @@ def test_something_unordered_put_into_an_unknown_mapping(
     ("made", "kind"),
     [
         ("{n: table[n] for n in set(names)}", " ~unordered/process"),
-        ("{n: table[n] for n in sorted(set(names))}", ""),
-        ("{n: table[n] for n in names}", ""),
+        ("{n: table[n] for n in sorted(set(names))}", " ~request-input/request"),
+        ("{n: table[n] for n in names}", " ~request-input/request"),
     ],
 )
 def test_a_mapping_over_a_set(system: Callable[..., str], made: str, kind: str) -> None:

@@ -26,7 +26,7 @@ def prompt(system: System, path: str, text: str, given: str, name: str = "") -> 
     )
 
 
-NOT_FOUND = "{load.head.format}"
+NOT_FOUND = "{planner.template.format(place='Rome')}"
 YAML = "head: |-\n  Be kind.\n  {place} at {now}.\nother: |-\n  Only {place}.\n"
 
 

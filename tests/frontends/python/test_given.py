@@ -1,0 +1,106 @@
+"""What a request is about, followed through data, helpers and templates that are not known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from promptlint.frontends.python.conditions import truth
+from promptlint.frontends.python.values import Const, DictV, Item, ListV
+from promptlint.layout import Guard
+from promptlint.source import Place, Span
+from tests.frontends.python.build import Program
+
+System = Callable[..., str]
+GUARD = Guard("if", "flag", Place("a.py", Span(0, 1)))
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "json.dumps(thing)",
+        "json.dumps(json.loads(thing.get('body') or '{}'), indent=2)",
+        "json.dumps([{'index': i, 'item': one.body} for i, one in enumerate(thing)])",
+        "[{'item': one.body} for one in thing]",
+        "pd.DataFrame([{'item': one.body} for one in thing]).to_csv(index=False)",
+        "yaml.safe_dump(thing)",
+    ],
+)
+def test_data_of_an_argument_is_about_the_request(system: System, made: str) -> None:
+    head = "import json, yaml\nimport pandas as pd"
+    found = system("f'Merge {made} and more.'", head, f"made = {made}", arguments="question, thing")
+    assert found == "Merge {made ~request-input/request} and more."
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "json.dumps(settings)",  # what the author chose
+        "json.dumps(json.load(open(thing)))",  # which file it is says nothing of what is in it
+        "json.dumps({'a': len(thing)})",
+        "json.dumps(LIMITS)",
+    ],
+)
+def test_data_of_no_argument_is_not(system: System, made: str) -> None:
+    head = "import json\nLIMITS = {'a': 1}"
+    found = system("f'Merge {made} and more.'", head, f"made = {made}", arguments="question, thing, settings")
+    assert "~" not in found
+
+
+REPLACING = """
+def put(text, variables=None):
+    if not variables:
+        variables = {}
+    for name, value in variables.items():
+        text = text.replace(f"{{{name}}}", str(value))
+    return text
+"""
+
+
+def test_a_helper_that_replaces_each_field(system: System) -> None:
+    """A mapping with an entry is true: what stands in for none does not get in its way."""
+    found = system("put('Find {topic} in {place}.', {'topic': question, 'place': 'Bonn'})", REPLACING)
+    assert found == "Find {value ~request-input/request} in Bonn."
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (ListV([Item(Const(0))]), True),
+        (ListV([]), None),  # something may have been put in that was not seen
+        (ListV([Item(Const(0), (GUARD,))]), None),
+        (ListV([Item(Const(0), spread=True)]), None),
+        (ListV([Item(Const(0), spread=True), Item(Const(1))]), True),
+        (DictV(), None),
+    ],
+)
+def test_whether_a_collection_is_true(value: ListV | DictV, expected: bool | None) -> None:
+    assert truth(value) is expected
+
+
+CHAT = """
+from openai import OpenAI
+client = OpenAI()
+def ask(dialog, messages, store, wish, **given):
+    {body}
+    turns = [{{'role': 'system', 'content': system}}, *messages]
+    return client.chat.completions.create(model='m', messages=turns)
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "codes"),
+    [
+        ("system = dialog.config['system'].format(knowledge=wish)", ["PL107"]),
+        ("system = dialog.config['system'].format(found=store.similarity_search(wish))", ["PL107"]),
+        ("system = dialog.config['system'].format(found=store.retrieval(wish))", ["PL107"]),
+        ("given['x'] = store.retrieve(wish); system = dialog.config['system'].format(**given)", ["PL107"]),
+        ("given['x'] = 'a'; system = dialog.config['system'].format(**given)", []),
+        ("system = dialog.config['system'].format(language='en', tone='calm')", []),
+    ],
+)
+def test_a_template_that_is_not_known_still_shows_what_fills_it(
+    program: Callable[..., Program], body: str, codes: list[str]
+) -> None:
+    assert program(CHAT.format(body=body)).codes == codes
