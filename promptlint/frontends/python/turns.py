@@ -86,7 +86,12 @@ def _bound(node: ast.AST) -> Iterator[str]:
 
 def _by_place(node: ast.AST) -> bool:
     """Tell whether a part of a loop's iterable picks turns by where they stand, or counts from the end."""
-    return isinstance(node, ast.Slice) or (isinstance(node, ast.Name) and node.id == "reversed")
+    if isinstance(node, ast.Slice):
+        # ``messages[1:]`` is the same turns in every request, and those that were added.
+        return (
+            node.upper is not None or node.step is not None or not isinstance(node.lower, ast.Constant | None)
+        )
+    return isinstance(node, ast.Name) and node.id == "reversed"
 
 
 def _outside(func: ast.AST, loop: ast.For | ast.AsyncFor) -> set[str]:

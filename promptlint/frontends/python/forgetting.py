@@ -1,0 +1,220 @@
+"""Functions that take from a conversation what was already sent, told by their form, as in `trimming`.
+
+In each of these the next request repeats other bytes than the last one had, from the place that changed::
+
+    for m in messages[:-3]:                      the text of all but the last turns is changed,
+        m["content"] = "[omitted]"               or of some, by what a count has got to
+
+    for m in reversed(messages):                 turns are left out by how far from the end they stand
+        if age > m.ttl: continue
+        kept.append(m); age += 1
+
+    summary = summarize(messages[:-keep])        all but the last turns become a summary
+
+    self.memory.clear()                          a memory is emptied, and filled with a summary
+    self.memory.add(summary)
+
+    self.memory.delete(size - 2)                 a turn in front of the last one is taken out
+
+    m = messages[index]                          a turn that the caller picks is changed
+    m.content = shortened
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from promptlint.frontends.python import turns
+from promptlint.frontends.python.history import HISTORY
+from promptlint.frontends.python.nodes import walk
+from promptlint.frontends.python.turnlists import (
+    Function,
+    exceeds,
+    from_the_end,
+    is_list,
+    keeps,
+    last_name,
+)
+
+_TEXT = frozenset({"content", "text", "message"})
+# Turns are also kept in lists of rounds; that a text in them is changed tells that they are turns.
+_ROUNDS = re.compile(r"(^|_)(messages|history|turns|rounds|posts|exchanges)(_|$)", re.IGNORECASE)
+_MEMORY = re.compile(r"(^|_)(memory|history|messages|conversation|chat_history)$", re.IGNORECASE)
+_SUMMARY = re.compile(r"summar|compress|compact|condens", re.IGNORECASE)
+_ADDING = frozenset({"add", "append", "extend", "add_message", "add_messages", "insert"})
+_TAKING = frozenset({"delete", "pop", "remove", "delete_message"})
+
+_ORDERING = (ast.Gt, ast.GtE, ast.Lt, ast.LtE)
+_SAME_ELEMENTS = frozenset({"enumerate", "list", "reversed", "tuple"})
+
+_Loop = ast.For | ast.AsyncFor
+
+
+def forgetting(
+    function: Function, nodes: list[ast.AST], lists: frozenset[str]
+) -> Iterator[tuple[str, ast.AST]]:
+    """Yield what a function does to turns that were sent: the observation's name, and where."""
+    old: set[str] = set()  # names of what stands in front of the last turns
+    emptied: dict[str, ast.Call] = {}  # memories by their text, until something is put into them
+    picked: set[str] = set()
+    given = {a.arg for a in (*function.args.args, *function.args.kwonlyargs)}
+    for node in nodes:  # in the order of the text
+        if isinstance(node, _Loop):
+            yield from _changed(function, node, lists)
+            if from_the_end(node.iter, lists) and (test := _by_age(node)) is not None:
+                yield "history-cut", test
+        elif isinstance(node, ast.Assign) and isinstance(target := node.targets[0], ast.Name):
+            if _but_last(node.value, lists, more_than_one=True):
+                old.add(target.id)
+            elif _picks(node.value, given):
+                picked.add(target.id)
+        elif isinstance(node, ast.Assign) and _edits(node.targets[0], picked):
+            yield "history-rewritten", node.targets[0]
+        elif isinstance(node, ast.Call):
+            called = last_name(node.func) or ""
+            if _SUMMARY.search(called) and any(
+                last_name(a) in old or _but_last(a, lists, more_than_one=True) for a in node.args
+            ):
+                yield "history-cut", node
+            elif isinstance(node.func, ast.Attribute) and _MEMORY.search(last_name(node.func.value) or ""):
+                owner = ast.unparse(node.func.value)
+                if called == "clear" and not node.args:
+                    emptied[owner] = node
+                elif called in _ADDING and owner in emptied and _summarises(function):
+                    yield "history-cut", emptied.pop(owner)
+                elif called in _TAKING and len(node.args) == 1 and _in_front_of_last(node.args[0]):
+                    yield "history-cut", node
+
+
+def _changed(function: Function, loop: _Loop, lists: frozenset[str]) -> Iterator[tuple[str, ast.AST]]:
+    """Yield the texts of turns that a loop changes by where the turns stand, or by a limit."""
+    source = loop.iter
+    while isinstance(source, ast.Call) and source.args and last_name(source.func) in _SAME_ELEMENTS:
+        source = source.args[0]
+    front = _but_last(source, lists)
+    if not front and not is_list(source, lists):
+        return
+    whole = set(_turns_of(loop))
+    for node in walk(*loop.body):
+        if isinstance(node, _Loop) and _root(node.iter) in whole:
+            whole |= set(_turns_of(node))
+    for tests, node in _guarded(loop.body, ()):
+        for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+            limited = front or any(exceeds(t) for test in tests for t in walk(test))
+            if _edits(target, whole) and limited and not turns.follows_from_turn(target, function):
+                yield "history-rewritten", target
+
+
+def _turns_of(loop: _Loop) -> Iterator[str]:
+    """Yield the names that hold the turns of a loop: of a pair, the second."""
+    target = loop.target
+    while isinstance(target, ast.Tuple) and target.elts:
+        target = target.elts[-1]
+    if isinstance(target, ast.Name):
+        yield target.id
+
+
+def _guarded(
+    body: list[ast.stmt], tests: tuple[ast.expr, ...]
+) -> Iterator[tuple[tuple[ast.expr, ...], ast.Assign | ast.AugAssign]]:
+    """Yield the assignments in statements, each with the conditions in front of it."""
+    for statement in body:
+        if isinstance(statement, ast.Assign | ast.AugAssign):
+            yield tests, statement
+        elif isinstance(statement, ast.If):
+            inside = (*tests, statement.test)
+            yield from _guarded(statement.body, inside)
+            yield from _guarded(statement.orelse, inside)
+            if statement.body and isinstance(statement.body[-1], ast.Continue | ast.Break):
+                tests = inside
+        elif isinstance(statement, ast.For | ast.AsyncFor | ast.While | ast.With | ast.Try):
+            yield from _guarded(statement.body, tests)
+
+
+def _edits(target: ast.expr, whole: set[str]) -> bool:
+    """Tell whether an assignment sets the text of one of the turns: ``m["content"]``, ``m.content``."""
+    if isinstance(target, ast.Attribute):
+        return target.attr in _TEXT and last_name(target.value) in whole
+    return (
+        isinstance(target, ast.Subscript)
+        and isinstance(target.slice, ast.Constant)
+        and target.slice.value in _TEXT
+        and isinstance(target.value, ast.Name)
+        and target.value.id in whole
+    )
+
+
+def _root(node: ast.expr) -> str | None:
+    """Return the name at the start of a chain of attributes and elements."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def _but_last(node: ast.expr, lists: frozenset[str], *, more_than_one: bool = False) -> bool:
+    """Tell whether an expression is a conversation without its last turns: ``messages[:-n]``, ``messages[1:-n]``.
+
+    What stands in front of the very last turn is also what a question is understood by: ``more_than_one`` leaves
+    ``messages[:-1]`` out.
+    """
+    if not (isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice)):
+        return False
+    upper = node.slice.upper
+    if more_than_one and upper is not None and ast.unparse(upper) == "-1":
+        return False
+    negative = isinstance(upper, ast.UnaryOp) and isinstance(upper.op, ast.USub)
+    from_length = (
+        isinstance(upper, ast.BinOp)
+        and isinstance(upper.op, ast.Sub)
+        and isinstance(upper.left, ast.Call)
+        and last_name(upper.left.func) == "len"
+    )
+    turned = is_list(node.value, lists) or _ROUNDS.search(last_name(node.value) or "") is not None
+    return (negative or from_length) and turned
+
+
+def _by_age(loop: _Loop) -> ast.AST | None:
+    """Return the condition that leaves turns out by a count that grows from the end of the conversation."""
+    if not isinstance(loop.target, ast.Name) or not keeps(loop, loop.target.id):
+        return None
+    inside = walk(*loop.body)
+    growing = {
+        n.target.id
+        for n in inside
+        if isinstance(n, ast.AugAssign) and isinstance(n.op, ast.Add) and isinstance(n.target, ast.Name)
+    }
+    for node in inside:
+        if isinstance(node, ast.If) and isinstance(node.body[-1], ast.Continue):
+            for test in walk(node.test):
+                ordered = isinstance(test, ast.Compare) and isinstance(test.ops[0], _ORDERING)
+                if ordered and growing & {n.id for n in walk(test) if isinstance(n, ast.Name)}:
+                    return node.test
+    return None
+
+
+def _summarises(function: Function) -> bool:
+    return any(_SUMMARY.search(n.id) for n in walk(*function.body) if isinstance(n, ast.Name))
+
+
+def _in_front_of_last(index: ast.expr) -> bool:
+    """Tell whether an index counts from the end and passes the last turn: ``size - 2``, ``-2``."""
+    if isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub):
+        by = index.operand
+    elif isinstance(index, ast.BinOp) and isinstance(index.op, ast.Sub):
+        by = index.right
+    else:
+        return False
+    return isinstance(by, ast.Constant) and isinstance(by.value, int) and by.value > 1
+
+
+def _picks(node: ast.expr, given: set[str]) -> bool:
+    """Tell whether an expression is a turn of a kept conversation, at an index that the caller gives."""
+    return (
+        isinstance(node, ast.Subscript)
+        and isinstance(node.slice, ast.Name)
+        and node.slice.id in given
+        and isinstance(node.value, ast.Attribute)
+        and HISTORY.search(node.value.attr) is not None
+    )

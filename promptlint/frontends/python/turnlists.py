@@ -1,0 +1,134 @@
+"""What the forms in which programs shorten conversations are made of: lists of turns, limits, windows."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from promptlint.frontends.python.history import HISTORY
+from promptlint.frontends.python.nodes import walk
+
+_OF_MESSAGES = re.compile(
+    r"(?:list|List|Sequence|Iterable|MutableSequence|deque|Deque)\[.*(?:Message|MessageParam|ChatTurn)\w*\b"
+)
+_LIMIT = re.compile(
+    r"token|budget|max|limit|window|remain|available|quota|size|length|\blen\b|count|keep", re.IGNORECASE
+)
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def conversations(function: Function, nodes: list[ast.AST]) -> frozenset[str]:
+    """Return the names in a function that hold the turns of a conversation."""
+    args = function.args
+    names = {
+        arg.arg
+        for arg in [*args.posonlyargs, *args.args, *args.kwonlyargs]
+        if HISTORY.search(arg.arg)
+        or (arg.annotation is not None and _OF_MESSAGES.search(ast.unparse(arg.annotation)))
+    }
+    names |= {name for node in nodes for name in _runs_over_turns(node)}
+    for node in nodes:  # in the order of the text
+        target = node.targets[0] if isinstance(node, ast.Assign) else None
+        if isinstance(target, ast.Name) and isinstance(node, ast.Assign):
+            source = _whole(node.value)
+            if HISTORY.search(target.id) or (source is not None and source in names):
+                names.add(target.id)
+    return frozenset(names)
+
+
+def _runs_over_turns(node: ast.AST) -> Iterator[str]:
+    """Yield the lists whose elements are asked for their role."""
+    loops = [(node.target, node.iter, walk(*node.body))] if isinstance(node, ast.For | ast.AsyncFor) else []
+    if isinstance(node, ast.ListComp | ast.GeneratorExp):
+        loops = [(g.target, g.iter, walk(node.elt, *g.ifs)) for g in node.generators]
+    for target, source, inside in loops:
+        if not (isinstance(target, ast.Name) and isinstance(source, ast.Name)):
+            continue
+        for child in inside:
+            owner = child.value if isinstance(child, ast.Subscript | ast.Attribute) else None
+            key = (
+                child.attr
+                if isinstance(child, ast.Attribute)
+                else getattr(getattr(child, "slice", None), "value", "")
+            )
+            if key == "role" and isinstance(owner, ast.Name) and owner.id == target.id:
+                yield source.id
+                break
+
+
+def _whole(node: ast.expr) -> str | None:
+    """Return the list that an expression copies or cuts: ``messages[1:]``, ``list(messages)``, ``copy(messages)``."""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+        return last_name(node.value)
+    if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        return last_name(node.args[0]) if called in ("list", "copy", "deepcopy", "reversed") else None
+    return last_name(node)
+
+
+def last_name(node: ast.AST) -> str | None:
+    """Return the last word of a name or attribute: ``messages`` for ``self.messages``."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def is_list(node: ast.AST, lists: frozenset[str]) -> bool:
+    """Tell whether an expression is one of the lists of turns, or an attribute named like one."""
+    name = last_name(node)
+    return name is not None and (
+        name in lists or (isinstance(node, ast.Attribute) and HISTORY.search(name) is not None)
+    )
+
+
+def from_the_end(node: ast.expr, lists: frozenset[str]) -> bool:
+    """Tell whether a loop runs over a conversation backwards: ``reversed(messages)``, ``messages[::-1]``."""
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "reversed"
+        and node.args
+    ):
+        inner = node.args[0]
+        if (
+            isinstance(inner, ast.Call)
+            and isinstance(inner.func, ast.Name)
+            and inner.func.id == "list"
+            and inner.args
+        ):
+            inner = inner.args[0]
+        return is_list(inner, lists)
+    if not (isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice)):
+        return False
+    step = node.slice.step
+    return isinstance(step, ast.UnaryOp) and isinstance(step.op, ast.USub) and is_list(node.value, lists)
+
+
+def exceeds(node: ast.AST) -> bool:
+    """Tell whether a comparison is one with a limit, or with nothing left: ``used > budget``, ``left == 0``."""
+    if not isinstance(node, ast.Compare):
+        return False
+    if isinstance(node.ops[0], ast.Gt | ast.GtE | ast.Lt | ast.LtE):
+        return _LIMIT.search(ast.unparse(node)) is not None
+    other = node.comparators[0]
+    return isinstance(node.ops[0], ast.Eq) and isinstance(other, ast.Constant) and other.value == 0
+
+
+def keeps(loop: ast.For | ast.AsyncFor | ast.While, turn: str) -> bool:
+    """Tell whether a loop puts its turn into another list."""
+    for node in walk(*loop.body):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr in ("append", "insert", "appendleft") and any(
+                last_name(a) == turn for a in node.args
+            ):
+                return True
+        elif (
+            isinstance(node, ast.BinOp)
+            and isinstance(node.op, ast.Add)
+            and isinstance(node.left, ast.List)
+            and turn in map(last_name, node.left.elts)
+        ):
+            return True
+    return False

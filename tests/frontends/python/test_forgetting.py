@@ -1,0 +1,161 @@
+"""Functions that take from a conversation what was already sent, told by their form alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.frontends.python.build import Program
+
+Run = Callable[..., Program]
+
+
+def places(found: Program) -> list[tuple[str, str]]:
+    return sorted({(o.what, found.source(o.place)) for o in found.observations})
+
+
+@pytest.mark.parametrize(
+    ("turns", "changed"),
+    [
+        ("messages[:-3]", True),
+        ("messages[: len(messages) - keep]", True),
+        ("enumerate(messages[:-keep])", True),
+        # The system message in front is left alone in every request: the others change alike.
+        ("messages[1:]", False),
+        ("messages", False),
+    ],
+)
+def test_the_text_of_all_but_the_last_turns(program: Run, turns: str, changed: bool) -> None:
+    target = "i, m" if turns.startswith("enumerate") else "m"
+    found = program(f"""
+def shorten(messages, keep):
+    for {target} in {turns}:
+        if m["role"] == "tool":
+            m["content"] = "[omitted]"
+    return messages
+""")
+    assert places(found) == ([("history-rewritten", 'm["content"]')] if changed else [])
+
+
+def test_turns_inside_of_rounds(program: Run) -> None:
+    found = program("""
+def sent(self, role):
+    prompt = "Answer"
+    rounds_of_role = [copy(r) for r in self.everything if r.role == role]
+    for one in rounds_of_role[:-1]:
+        for post in one.post_list:
+            post.message = stripped(post.message)
+    return rounds_of_role
+""")
+    assert places(found) == [("history-rewritten", "post.message")]
+
+
+@pytest.mark.parametrize(
+    ("step", "changed"),
+    [
+        # How much is left to save depends on the turns in front: the same turn is whole in one request, empty in
+        # the next.
+        ("tokens_over -= size(m)", True),
+        # Every turn is measured for itself.
+        ("pass", False),
+    ],
+)
+def test_turns_emptied_until_it_fits(program: Run, step: str, changed: bool) -> None:
+    found = program(f"""
+def fit(messages, tokens_over):
+    for m in messages:
+        if m.role == "tool" and tokens_over > 0:
+            m.content = "omitted"
+            {step}
+    return messages
+""")
+    assert places(found) == ([("history-rewritten", "m.content")] if changed else [])
+
+
+@pytest.mark.parametrize(
+    ("test", "cut"),
+    [
+        ("m.ttl is not None and age > m.ttl", True),
+        ("m.hidden", False),
+    ],
+)
+def test_turns_that_are_left_out_by_age(program: Run, test: str, cut: bool) -> None:
+    found = program(f"""
+def live(messages):
+    kept, age = [], 0
+    for m in reversed(messages):
+        if {test}:
+            continue
+        kept.append(m)
+        if m.role == "assistant":
+            age += 1
+    return kept[::-1]
+""")
+    assert places(found) == ([("history-cut", test)] if cut else [])
+
+
+@pytest.mark.parametrize(
+    ("call", "cut"),
+    [
+        ("self.summarize(messages[:-keep], 200)", True),
+        ("compress(old)", True),
+        # A question is understood by what was said in front of it; nothing is replaced.
+        ("condense(messages[:-1])", False),
+        ("summarize(messages)", False),
+        ("count(messages[:-keep])", False),
+    ],
+)
+def test_all_but_the_last_turns_become_a_summary(program: Run, call: str, cut: bool) -> None:
+    found = program(f"""
+def shorter(self, messages, keep):
+    old = messages[1:-keep]
+    text = {call}
+    return {{"role": "user", "content": text}}
+""")
+    assert [p for p in places(found) if p[1] == call] == ([("history-cut", call)] if cut else [])
+
+
+@pytest.mark.parametrize(
+    ("body", "cut"),
+    [
+        ("self.memory.clear()\n    self.memory.add(Message(summary))", "self.memory.clear()"),
+        ("await self.history.clear()\n    self.history.extend([summary])", "self.history.clear()"),
+        # A conversation that begins anew, and one that is read from a file.
+        ("self.memory.clear()", None),
+        ("self.memory.clear()\n    self.memory.add(saved)", None),
+        ("size = len(self.memory)\n    self.memory.delete(size - 2)", "self.memory.delete(size - 2)"),
+        ("self.messages.pop(-2)", "self.messages.pop(-2)"),
+        # The last one is taken back; another collection is no conversation.
+        ("size = len(self.memory)\n    self.memory.delete(size - 1)", None),
+        ("self.messages.pop(-1)", None),
+        ("self.files.pop(-2)", None),
+    ],
+)
+def test_a_memory_that_is_emptied_or_loses_a_turn(program: Run, body: str, cut: str | None) -> None:
+    found = program(f"""
+async def tidy(self, summary_of, saved):
+    {"summary = summary_of(1)" if "summary" in body else "role = 'role'"}
+    {body}
+    return Message("role")
+""")
+    assert places(found) == ([] if cut is None else [("history-cut", cut)])
+
+
+@pytest.mark.parametrize(
+    ("turn", "changed"),
+    [
+        ("self.message_history[index]", True),
+        ("self.message_history[-1]", False),
+        ("self.pages[index]", False),
+    ],
+)
+def test_a_turn_that_the_caller_picks(program: Run, turn: str, changed: bool) -> None:
+    found = program(f"""
+def truncate(self, index):
+    turn = {turn}
+    if turn.role == "tool":
+        turn.content = turn.content[:100] + "..."
+    return turn
+""")
+    assert places(found) == ([("history-rewritten", "turn.content")] if changed else [])
