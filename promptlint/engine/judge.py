@@ -60,11 +60,13 @@ class Judge:
     @property
     def unknown_model(self) -> str:
         """Return the model that was asked for, if nothing is known of it."""
+        model = self._config.model
+        if not model:
+            return ""  # a warm run imports neither of these
         from promptlint.catalog.profiles import profile_for
         from promptlint.catalog.tokenizers import choose
 
-        model = self._config.model
-        return "" if not model or choose(model) or profile_for("", model) else model
+        return "" if choose(model) or profile_for("", model) else model
 
     def measure(self, layout: Layout) -> Measure:
         """Return the prefix of an annotated layout, in tokens and blocks."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from promptlint.frontends.python.modules import Module
+from promptlint.frontends.python.naming import called_name
 from promptlint.frontends.python.nodes import children, walk
 from promptlint.layout import Layout, Observation, Step
 from promptlint.source import Place
@@ -87,13 +88,13 @@ def _sleeps(loop: ast.While | ast.For | ast.AsyncFor) -> Iterator[ast.Call]:
         node = waiting.pop()
         if isinstance(node, ast.If | ast.ExceptHandler | ast.While | ast.For | ast.FunctionDef | ast.Lambda):
             continue
-        if isinstance(node, ast.Call) and _last_name(node.func) == "sleep":
+        if isinstance(node, ast.Call) and called_name(node) == "sleep":
             yield node
         waiting.extend(children(node))
 
 
 def _calls(loop: ast.AST) -> set[str]:
-    return {_last_name(node.func) for node in walk(loop) if isinstance(node, ast.Call)}
+    return {called_name(node) for node in walk(loop) if isinstance(node, ast.Call)}
 
 
 def _last_name(node: ast.expr) -> str:

@@ -77,6 +77,8 @@ class Kept:
     steps: int
 
 
+_UNDER_WAY = ("guards", "loops", "stack", "own", "steps", "limit", "exhausted", "reach")
+
 Results = dict[tuple[object, int | None], Kept]
 """What calls gave, by what was called with what, and by the budget where that cut them short."""
 
@@ -143,31 +145,14 @@ class Machine:
     @contextmanager
     def afresh(self, stack: list[ast.AST], steps: int) -> Iterator[None]:
         """Evaluate something that has to do with nothing under way: with conditions and a budget of its own."""
-        saved = (
-            self.guards,
-            self.loops,
-            self.stack,
-            self.own,
-            self.steps,
-            self.limit,
-            self.exhausted,
-            self.reach,
-        )
+        saved = {name: getattr(self, name) for name in _UNDER_WAY}
         self.guards, self.loops, self.stack, self.own, self.steps, self.limit = [], [], stack, 0, 0, steps
         self.exhausted, self.reach = False, MAX_DEPTH
         try:
             yield
         finally:
-            (
-                self.guards,
-                self.loops,
-                self.stack,
-                self.own,
-                self.steps,
-                self.limit,
-                self.exhausted,
-                self.reach,
-            ) = saved
+            for name, value in saved.items():
+                setattr(self, name, value)
 
     def recall(self, key: object, budget: int) -> Kept | None:
         """Return what a call gave, if it would give the same within this budget.

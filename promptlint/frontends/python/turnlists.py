@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from promptlint.frontends.python.history import HISTORY
+from promptlint.frontends.python.naming import called_name
 from promptlint.frontends.python.nodes import walk
 
 _OF_MESSAGES = re.compile(
@@ -63,8 +64,9 @@ def _whole(node: ast.expr) -> str | None:
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
         return last_name(node.value)
     if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
-        called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-        return last_name(node.args[0]) if called in ("list", "copy", "deepcopy", "reversed") else None
+        return (
+            last_name(node.args[0]) if called_name(node) in ("list", "copy", "deepcopy", "reversed") else None
+        )
     return last_name(node)
 
 
