@@ -80,7 +80,7 @@ max_turn is_current_date has_session_id default_user_name include_history tools 
 examples few_shot_examples persona language role rules guidelines schema output_schema model temperature
 instructions response_format total_step_count sessions users steps turns_limit historical_notes contextual
 datetimes_enabled user_prompt_template examples[].question model_json_schema.properties.request.default settings.company_name page_size personality_context index main_node_name viewport i x _ 1 description name id
-Memory.system_message api_docs tool_docs no_response max_tasks
+content[].text message.content[].text Memory.system_message api_docs tool_docs no_response max_tasks
 """.split()  # noqa: SIM905
 
 

@@ -24,6 +24,7 @@ HISTORY = re.compile(
 _BY_POSITION = re.compile(
     r"\b(i|j|idx|index|pos|position|n|k)\b\s*(<=?|>=?|!=)|(<=?|>=?|!=)\s*\b(i|j|idx|index|pos|position)\b"
 )
+_SPEAKS = re.compile(r"[\"']role[\"']|\.role\b|messages\b|completion", re.IGNORECASE)
 _CUT = "cut"
 
 
@@ -78,10 +79,12 @@ class HistoryWatch(ABC):
     def dropped(
         self, m: Machine, value: ListV, name: str, given: Arguments, node: ast.Call, frame: Frame
     ) -> None:
-        """``pop(0)``, ``popleft`` on a list."""
+        """``pop(0)``, ``popleft`` on a list; not where a loop empties it: such a list waits to be worked on."""
         first = access.plain(given.args[0]) if given.args else None
         if name == "popleft" or (name == "pop" and isinstance(first, int) and first in (0, 1)):
-            self._drop(m, value, node, frame)
+            owner = frame.module.text(node.func.value) if isinstance(node.func, ast.Attribute) else ""
+            if not any(g.kind == "while" and g.expression == owner for g in m.guards):
+                self._drop(m, value, node, frame)
 
     def deleted(self, m: Machine, value: Value, node: ast.Subscript, frame: Frame) -> None:
         """``del messages[0]`` or ``del messages[1:3]``."""
@@ -208,7 +211,8 @@ class HistoryWatch(ABC):
         self, m: Machine, owner: Obj, name: str, value: Value, node: ast.expr, frame: Frame
     ) -> None:
         """``self.messages = self.messages[-n:]``: the kept history itself is cut."""
-        if HISTORY.search(name) and (cut := _cut_of(value)) is not None and cut.place is not None:
+        cut = _cut_of(value) if HISTORY.search(name) and _SPEAKS.search(frame.module.source.text) else None
+        if cut is not None and cut.place is not None:
             self.observe(Observation("history-cut", cut.place, cut.what, cause=cut))
 
     # ------------------------------------------------------------------ inserted

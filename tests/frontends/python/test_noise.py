@@ -182,3 +182,34 @@ def test_the_size_of_a_sample_is_not_random(system: Callable[..., str]) -> None:
     assert system("f'{random.choice(tables).shape}'", head, arguments="question, tables") == (
         "{random.choice(tables).shape}"
     )
+
+
+@pytest.mark.parametrize(
+    ("loop", "reported"),
+    [
+        ("while messages:\n        show(messages.popleft())", False),
+        ("while count(messages) > limit:\n        messages.popleft()", True),
+    ],
+)
+def test_a_queue_that_is_emptied_is_no_conversation_that_is_cut(
+    program: Run, loop: str, reported: bool
+) -> None:
+    found = program(
+        "from collections import deque\ndef talk(turn, limit):\n    messages = deque()\n"
+        f"    messages.append({{'role': 'user', 'content': turn}})\n    {loop}\n"
+    )
+    assert ("history-cut" in found.seen) is reported
+
+
+@pytest.mark.parametrize(
+    ("use", "reported"),
+    [("print(stage)", False), ("client.chat.completions.create(messages=list(self._history))", True)],
+)
+def test_a_limited_history_in_a_file_without_messages_is_a_log(
+    program: Run, use: str, reported: bool
+) -> None:
+    found = program(
+        "from collections import deque\nclass Monitor:\n    def __init__(self):\n        self._history = deque(maxlen=30)\n"
+        f"    def mark(self, client, stage):\n        self._history.append(stage)\n        {use}\n"
+    )
+    assert ("history-cut" in found.seen) is reported
