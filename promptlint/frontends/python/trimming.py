@@ -19,11 +19,14 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from pathlib import PurePosixPath
 
+from promptlint.frontends.python.compacting import compacting
 from promptlint.frontends.python.forgetting import forgetting
 from promptlint.frontends.python.history import HISTORY
 from promptlint.frontends.python.modules import Module
 from promptlint.frontends.python.nodes import walk, within
+from promptlint.frontends.python.placing import placing, withdrawn
 from promptlint.frontends.python.turnlists import (
     Function,
     conversations,
@@ -45,11 +48,15 @@ def trimming(module: Module) -> list[Layout]:
     """Return a layout without text that carries where a module shortens conversations; none where it does not."""
     if module.tree is None or not _TELLS.search(module.source.text):
         return []
+    nodes = walk(module.tree)
+    classes = {
+        id(inner): node.name for node in nodes if isinstance(node, ast.ClassDef) for inner in node.body
+    }
     seen = [
         Observation(what, module.place(node), module.text(node), confidence=Confidence.MEDIUM)
-        for function in walk(module.tree)
+        for function in nodes
         if isinstance(function, Function) and _WORDS.search(module.lines(function))
-        for what, node in _faults(function)
+        for what, node in _faults(function, classes.get(id(function)) or PurePosixPath(module.path).stem)
     ]
     if not seen:
         return []
@@ -60,9 +67,12 @@ def trimming(module: Module) -> list[Layout]:
     ]
 
 
-def _faults(function: Function) -> Iterator[tuple[str, ast.AST]]:
+def _faults(function: Function, owner: str) -> Iterator[tuple[str, ast.AST]]:
     nodes = list(within(function.body))
     lists = conversations(function, nodes)
+    yield from compacting(owner, function, nodes)
+    yield from placing(nodes)
+    yield from withdrawn(nodes)
     yield from forgetting(function, nodes, lists)
     if not lists and not any(isinstance(n, ast.Attribute) and HISTORY.search(n.attr) for n in nodes):
         return

@@ -1,0 +1,117 @@
+"""What is put in front of the last turn of the user, or taken from the tools of one call, told by its form.
+
+A conversation is taken apart at the user's last turn, and something is put there that the next request will not
+have at the same place::
+
+    result.extend(before_last_user)
+    result.append(project_files)                  moves behind each new turn
+    result.append(last_user_message)
+
+Tools stand in front of everything; a loop that takes them away for its last round pays for all of it again::
+
+    if last_round:
+        tools = []
+    else:
+        tools = all_tools
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from promptlint.frontends.python.nodes import walk
+from promptlint.frontends.python.turnlists import last_name
+
+_LAST_USER = re.compile(r"(last|latest|newest)_(user|human)", re.IGNORECASE)
+_BEFORE = re.compile(r"history|messages|turns|conversation", re.IGNORECASE)
+_TOOLS = re.compile(
+    r"(^|_)(tools?|functions)(_?(defs?|definitions?|schemas?|specs?|list|param))?$", re.IGNORECASE
+)
+_ROUND = re.compile(
+    r"last|final|max|limit|cycle|iteration|turn|round|step|attempt|budget|remaining|count|first|force",
+    re.IGNORECASE,
+)
+_LOOPS = ast.For | ast.AsyncFor | ast.While
+
+
+def placing(nodes: list[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
+    """Yield what a function, given by its nodes in the order of the text, puts in front of the user's last turn."""
+    waiting: dict[str, list[ast.Call]] = {}
+    for node in nodes:
+        if isinstance(node, ast.For | ast.AsyncFor):
+            yield from _beside_last(node)
+        if not (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in ("append", "extend")
+            and len(node.args) == 1
+        ):
+            continue
+        owner, added = ast.unparse(node.func.value), node.args[0]
+        name = last_name(added) or ""
+        if node.func.attr == "extend" and _BEFORE.search(name) and owner not in waiting:
+            waiting[owner] = []
+        elif owner in waiting:
+            if node.func.attr == "append" and _LAST_USER.search(name):
+                for call in waiting.pop(owner):
+                    yield "history-inserted", call
+            else:
+                waiting[owner].append(node)
+
+
+def _beside_last(loop: ast.For | ast.AsyncFor) -> Iterator[tuple[str, ast.AST]]:
+    """Yield a turn that a loop over a conversation adds only where it has come to the user's last one."""
+    for test in walk(*loop.body):
+        if not (
+            isinstance(test, ast.If)
+            and isinstance(test.test, ast.Compare)
+            and isinstance(test.test.ops[0], ast.Eq)
+            and _LAST_USER.search(last_name(test.test.comparators[0]) or "")
+        ):
+            continue
+        for node in walk(*test.body):
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and node.func.attr == "append"
+                and node.args
+                and isinstance(node.args[0], ast.Call | ast.Dict)
+                and re.search("message", ast.unparse(node), re.IGNORECASE)
+            ):
+                yield "history-inserted", node
+
+
+def withdrawn(nodes: list[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
+    """Yield where the rounds of a loop are sent without the tools that the others have."""
+    for loop in nodes:
+        if not isinstance(loop, _LOOPS):
+            continue
+        for test in walk(*loop.body):
+            if isinstance(test, ast.If):
+                yield from _none_in_one(test)
+
+
+def _none_in_one(test: ast.If) -> Iterator[tuple[str, ast.AST]]:
+    none = [node for node in test.body if _sets_tools(node, empty=True)]
+    if not (none and _ROUND.search(ast.unparse(test.test))):
+        return
+    some = {
+        last_name(node.targets[0])
+        for node in walk(*test.orelse)
+        if isinstance(node, ast.Assign) and _sets_tools(node, empty=False)
+    }
+    for node in none:
+        if isinstance(node, ast.Assign) and last_name(node.targets[0]) in some:
+            yield "tools-changed", node
+
+
+def _sets_tools(node: ast.AST, *, empty: bool) -> bool:
+    if not (isinstance(node, ast.Assign) and _TOOLS.search(last_name(node.targets[0]) or "")):
+        return False
+    value = node.value
+    nothing = (isinstance(value, ast.List | ast.Tuple) and not value.elts) or (
+        isinstance(value, ast.Constant) and value.value is None
+    )
+    return nothing is empty

@@ -1,0 +1,146 @@
+"""Functions named after shortening a conversation, and what is put in front of its last turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.frontends.python.build import Program
+
+Run = Callable[..., Program]
+
+
+def seen(found: Program) -> list[tuple[str, str]]:
+    return sorted({(o.what, found.source(o.place)) for o in found.observations})
+
+
+@pytest.mark.parametrize(
+    ("back", "what"),
+    [
+        ("return [*kept[:at], note, *kept[at:]]", "history-rewritten"),
+        ("return system + [summary_message] + recent", "history-rewritten"),
+        ("return replaced(messages=messages, summary=summary)", "history-rewritten"),
+        ("return messages[cut(messages, limit):]", "history-cut"),
+        ("self.messages = messages[at:]", "history-cut"),
+        ("return [m for m in messages if id(m) in kept]", "history-cut"),
+        ("self.messages[1:at] = [summary]", "history-rewritten"),
+        ("self.messages[:at] = []", "history-cut"),
+        ("self.rounds.pop(0)", "history-cut"),
+        ("return messages", None),
+        ("return [system, *messages]", None),
+        ("return [m for m in messages if m.role in allowed()]", None),
+        ("return messages[1:]", None),
+        ("self.names[at] = note", None),
+        ("return sizes(messages, conversation_id)", None),
+    ],
+)
+def test_what_a_function_named_after_shortening_gives_back(program: Run, back: str, what: str | None) -> None:
+    found = program(f"""
+class Reducer:
+    def compact(self, messages, system, kept, note, at, limit, summary, summary_message, recent):
+        {back}
+""")
+    assert seen(found) == ([(what, back)] if what else [])
+
+
+@pytest.mark.parametrize(("name", "owner"), [("compact", "Chat"), ("run", "HistoryReducer")])
+def test_the_function_or_its_class_is_named_after_shortening(program: Run, name: str, owner: str) -> None:
+    body = "        return messages[at:]\n"
+    found = program(f"class {owner}:\n    def {name}(self, messages, at):\n{body}")
+    assert [what for what, _ in seen(found)] == ["history-cut"]
+    assert seen(program(f"class Chat:\n    def page(self, messages, at):\n{body}")) == []
+
+
+def test_a_turn_that_is_emptied_where_it_stands(program: Run) -> None:
+    found = program("""
+def prune(messages, protected, role):
+    kept = list(messages)
+    for index, message in enumerate(messages):
+        if index not in protected:
+            kept[index] = placeholder(message)
+    return kept if kept != messages else None
+def truncate_old(messages, rounds, limit):
+    for number in rounds:
+        message = messages[number]
+        if len(message.content) > limit:
+            message.content = message.content[:limit] + "..."
+""")
+    assert seen(found) == [
+        ("history-rewritten", "kept[index] = placeholder(message)"),
+        ("history-rewritten", 'message.content = message.content[:limit] + "..."'),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("test", "cut"), [("len(turns_of(messages)) > limit", True), ("messages and not first", False)]
+)
+def test_a_list_that_becomes_its_own_end_at_a_limit(program: Run, test: str, cut: bool) -> None:
+    found = program(f"""
+def made(messages, first, limit):
+    role = "user"
+    if {test}:
+        messages = messages[first:]
+    return messages
+""")
+    assert ("history-cut" in [what for what, _ in seen(found)]) is cut
+
+
+def test_a_summary_in_front_of_the_turns_that_are_not_in_it(program: Run) -> None:
+    found = program("""
+def build(base, past, current_messages):
+    base.append({"role": "assistant", "content": long_term_summary})
+    for turn in current_messages:
+        base.append({"role": turn["role"], "content": turn["content"]})
+    return base
+def last(base, report_summary):
+    base.append({"role": "user", "content": report_summary})
+    return base
+""")
+    assert seen(found) == [
+        ("history-rewritten", 'base.append({"role": "assistant", "content": long_term_summary})')
+    ]
+
+
+def test_turns_put_in_front_of_the_last_one_of_the_user(program: Run) -> None:
+    found = program("""
+def built(history_before, files, last_user_message, reminder, messages):
+    result = []
+    result.extend(history_before)
+    result.extend(files)
+    result.append(last_user_message)
+    result.append(reminder)
+    return result
+def replayed(messages, extra, last_user_index):
+    out = []
+    for index, message in enumerate(messages):
+        if index == last_user_index:
+            out.append(Message(role="user", content=extra))
+        out.append(message)
+    return out
+""")
+    assert seen(found) == [
+        ("history-inserted", 'out.append(Message(role="user", content=extra))'),
+        ("history-inserted", "result.extend(files)"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("test", "other", "changed"),
+    [
+        ("number == limit - 1", "tools = everything", True),
+        ("number == limit - 1", "tools = None", False),
+        ("plain", "tools = everything", False),
+    ],
+)
+def test_tools_taken_away_for_one_round(program: Run, test: str, other: str, changed: bool) -> None:
+    found = program(f"""
+def run(client, messages, everything, limit, plain):
+    for number in range(limit):
+        if {test}:
+            tools = []
+        else:
+            {other}
+        step(messages, tools)
+""")
+    assert (("tools-changed", "tools = []") in seen(found)) is changed
