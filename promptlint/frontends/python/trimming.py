@@ -81,11 +81,13 @@ def _faults(function: Function, owner: str) -> Iterator[tuple[str, ast.AST]]:
             if (
                 isinstance(node.target, ast.Name)
                 and (stop := _stops_at_limit(node))
-                and keeps(node, node.target.id)
+                and (keeps(node, node.target.id) or _cuts_there(node, lists))
             ):
                 yield "history-cut", stop
-        elif isinstance(node, ast.While) and (stop := _counts_down(node, lists)) is not None:
-            yield "history-cut", stop
+        elif isinstance(node, ast.For | ast.While):
+            falling = _falls(node, lists) if isinstance(node, ast.For) else _counts_down(node, lists)
+            if falling is not None:
+                yield "history-cut", falling
         elif isinstance(node, ast.Assign | ast.Return) and _replaces_one(node.value, lists):
             yield "history-rewritten", node
     yield from _first_and_last(nodes, lists)
@@ -101,6 +103,57 @@ def _stops_at_limit(loop: ast.For | ast.AsyncFor | ast.While) -> ast.AST | None:
         ):
             return node.test
     return None
+
+
+def _cuts_there(loop: ast.For | ast.AsyncFor, lists: frozenset[str]) -> bool:
+    """Tell whether a loop, where it is left, gives the turns behind an index: ``return messages[i:]``."""
+    return any(
+        isinstance(node, ast.Return)
+        and node.value is not None
+        and any(_part(value, lists, "lower") for value in getattr(node.value, "elts", [node.value]))
+        for node in walk(*loop.body)
+    )
+
+
+def _falls(loop: ast.For, lists: frozenset[str]) -> ast.AST | None:
+    """Return where a loop that takes turns by a falling index stops: ``for i in range(len(messages) - 1, -1, -1)``."""
+    call = loop.iter
+    if not (
+        isinstance(call, ast.Call)
+        and last_name(call.func) == "range"
+        and len(call.args) == 3
+        and isinstance(call.args[2], ast.UnaryOp)
+        and isinstance(loop.target, ast.Name)
+        and any(is_list(n, lists) for n in walk(call.args[0]))
+    ):
+        return None
+    index = loop.target.id
+    turns = {index}
+    for node in walk(*loop.body):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            value = node.value
+            if (
+                isinstance(value, ast.Subscript)
+                and is_list(value.value, lists)
+                and last_name(value.slice) == index
+            ):
+                turns.add(node.targets[0].id)
+    if any(keeps(loop, turn) for turn in turns) or _keeps_element(loop, lists) or _cuts_there(loop, lists):
+        return _stops_at_limit(loop)
+    return None
+
+
+def _keeps_element(loop: ast.For, lists: frozenset[str]) -> bool:
+    """Tell whether a loop puts elements of a conversation into another list: ``kept.insert(0, messages[i])``."""
+    return any(
+        isinstance(node, ast.Call)
+        and last_name(node.func) in ("append", "insert", "appendleft")
+        and node.args
+        and isinstance(node.args[-1], ast.Subscript)
+        and not isinstance(node.args[-1].slice, ast.Slice)
+        and is_list(node.args[-1].value, lists)
+        for node in walk(*loop.body)
+    )
 
 
 def _counts_down(loop: ast.While, lists: frozenset[str]) -> ast.AST | None:

@@ -155,3 +155,42 @@ def test_a_list_whose_elements_have_roles_is_a_conversation(program: Run) -> Non
         """
     )
     assert found.seen == ["history-cut"]
+
+
+@pytest.mark.parametrize(
+    ("loop", "keep", "cut"),
+    [
+        ("for i in range(len(messages) - 1, -1, -1):", "kept.insert(0, messages[i])", True),
+        ("for i in range(len(messages) - 1, -1, -1):", "m = messages[i]; kept.append(m)", True),
+        ("for i in range(len(messages)):", "kept.append(messages[i])", False),
+        ("for i in range(len(messages) - 1, -1, -1):", "total = used", False),
+    ],
+)
+def test_a_window_by_the_indices_of_a_range(program: Run, loop: str, keep: str, cut: bool) -> None:
+    found = program(f"""
+def fit(messages, budget):
+    kept, used = [], 0
+    {loop}
+        used += count(messages[i]["role"])
+        if used > budget:
+            break
+        {keep}
+    return kept
+""")
+    assert [(o.what, found.source(o.place)) for o in found.observations] == (
+        [("history-cut", "used > budget")] if cut else []
+    )
+
+
+def test_a_loop_from_the_end_that_gives_the_rest(program: Run) -> None:
+    found = program("""
+        def split(history, limit):
+            used, i = 0, len(history)
+            for m in reversed(history):
+                used += count(m["role"])
+                if used > limit:
+                    return history[:i], history[i:]
+                i -= 1
+            return [], history
+    """)
+    assert [(o.what, found.source(o.place)) for o in found.observations] == [("history-cut", "used > limit")]
