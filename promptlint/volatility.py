@@ -193,10 +193,13 @@ def _by_name(origin: Origin, path: str, catalog: Catalog) -> Cause | None:
 
 def _by_place(origin: Origin, catalog: Catalog) -> Cause | None:
     """Read what a value fills, where its own name says nothing: a field ``{question}``, an argument's place."""
+    of_field = catalog.name(origin.field) if origin.field else None
+    if of_field is not None and of_field.kind is Kind.HISTORY:  # `user_turns` in {chat_history}
+        return _cause(of_field, f"`{origin.field}` (by its name)", origin)
     if not (origin.field or origin.given) or catalog.is_chosen(origin.name, plain=False):
         return None
-    if origin.field and (found := catalog.name(origin.field)) is not None:
-        return _cause(found, f"`{origin.field}` (by its name)", origin)
+    if of_field is not None:
+        return _cause(of_field, f"`{origin.field}` (by its name)", origin)
     names = filter(None, (origin.name, origin.field, origin.given))
     if not origin.given or any(catalog.is_chosen(name) for name in names):
         return None

@@ -59,7 +59,7 @@ class BeforeStable:
         """Yield one finding for each group of such values that stand together, with its cost."""
         behind = Behind(layout)
         found = [
-            (cause, finding)
+            (cause, finding, branches(layout, measure, index))
             for index, place, cause in sorted(self._values(layout), key=lambda value: value[0])
             if (finding := self._finding(layout, measure, thresholds, behind, index, place, cause))
         ]
@@ -94,7 +94,7 @@ class BeforeStable:
         if cause.scope is Scope.RELEASE or behind.kept_as_sent(index):
             return None
         cost = measure.lost_behind(index, cause.scope)
-        history = behind.history(index, cause.scope) and not behind.opens_turns(index, cause.kind)
+        history = behind.history(index, cause.scope, cause.kind) and not behind.opens_turns(index, cause.kind)
         history = history and cause.variant != ARGUMENT
         history = history or (cause.kind is Kind.UNORDERED and behind.turns_of(index, place))
         printed = behind.printed_by(place, measure) if cause.kind is Kind.UNORDERED else 0
@@ -129,30 +129,56 @@ class BeforeStable:
         )
 
 
-def grouped(found: list[tuple[Cause, Finding]]) -> Iterator[Finding]:
+def branches(layout: Layout, measure: Measure, index: int) -> frozenset[tuple[Place, int]]:
+    """Return the alternatives that a segment stands in with a text of their own behind it.
+
+    ``SHORT if small else LONG``, each with a date in it, are two texts to mend.
+    """
+    segments = layout.segments
+    found = []
+    for guard in segments[index].guards:
+        if guard.kind == "if":
+            own = (at for at in range(index + 1, len(segments)) if guard in segments[at].guards)
+            if sum(map(measure.tokens, own)) >= DATA_FIRST:
+                found.append((guard.place, guard.branch))
+    return frozenset(found)
+
+
+def exclusive(one: frozenset[tuple[Place, int]], other: frozenset[tuple[Place, int]]) -> bool:
+    """Tell whether two values stand in different branches of one condition."""
+    taken = dict(one)
+    return any(taken.get(place, branch) != branch for place, branch in other)
+
+
+def grouped(found: list[tuple[Cause, Finding, frozenset[tuple[Place, int]]]]) -> Iterator[Finding]:
     """Yield the first of findings that belong together; the others become steps of it.
 
     One value printed several times is one fault, and so is ``Issue: {title} by {author}, {body}``: values
     that change as often, with less than `NEAR` stable tokens between each and the next (data may be
-    `DATA_FIRST` apart).
+    `DATA_FIRST` apart). Values of alternatives with texts of their own (`branches`) are faults of each.
     """
     groups: list[list[tuple[Cause, Finding, str]]] = []
-    of_value: dict[tuple[str, Scope], int] = {}
+    led: list[frozenset[tuple[Place, int]]] = []  # the branches of the first of each group
+    of_value: dict[tuple[str, Scope], list[int]] = {}
     before: tuple[int, int, Scope] | None = None  # group, tokens behind and scope of the value before
-    for cause, finding in found:
+    for cause, finding, within in found:
         cost = finding.cost.tokens if finding.cost else 0
         near = DATA_FIRST if finding.kind in DATA else NEAR
-        again = of_value.get((cause.what, finding.scope))
+        known = of_value.get((cause.what, finding.scope), ())
+        again = next((group for group in known if not exclusive(led[group], within)), None)
         together = None
         if before is not None and before[2] is finding.scope and before[1] - cost < near:
-            together = before[0]
+            together = before[0] if not exclusive(led[before[0]], within) else None
         group = again if again is not None else together
         if group is None:
             group = len(groups)
             groups.append([])
+            led.append(within)
         note = "printed again" if again is not None else "together with this one"
         groups[group].append((cause, finding, note))
-        of_value.setdefault((cause.what, finding.scope), group)
+        owners = of_value.setdefault((cause.what, finding.scope), [])
+        if group not in owners:
+            owners.append(group)
         before = group, cost, finding.scope
     yield from map(_leader, groups)
 

@@ -41,16 +41,17 @@ class Behind:
         turns = [s for s in self._layout.segments if s.section is Section.MESSAGES]
         return not turns or any(turn.is_hole or turn.guards for turn in turns)
 
-    def history(self, index: int, scope: Scope) -> bool:
+    def history(self, index: int, scope: Scope, kind: Kind) -> bool:
         """Tell whether the conversation so far stands behind a segment, and changes less often than it.
 
         It does when a later message holds the history, or when the system part is rendered anew in
-        front of a conversation that goes on.
+        front of a conversation that goes on. What was asked for is the same in all turns of that.
         """
         if not scope.narrower_than(Scope.SESSION):
             return False
         here = self._layout.segments[index]
-        if self._layout.repeated and here.section is not Section.MESSAGES and self._goes_on:
+        anew = self._layout.repeated and here.section is not Section.MESSAGES and self._goes_on
+        if anew and kind is not Kind.REQUEST_INPUT:
             return True
         last = self._last_history
         if last is None or last <= index:

@@ -60,7 +60,7 @@ class ConditionalSection:
         if behind.kept_as_sent(index):
             return None
         cost = measure.lost_behind(index, cause.scope)
-        history = behind.history(index, cause.scope)
+        history = behind.history(index, cause.scope, cause.kind)
         if cost.tokens <= 0 and not history:
             return None
         condition = " ".join(guard.expression.split())

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from promptlint.checks import CHECKS, Thresholds, costliest
@@ -336,3 +338,27 @@ def test_one_place_keeps_its_costliest_finding() -> None:
     made = hole(cause(Kind.CLOCK, R))
     cheap, dear = run(layout(made, text(20)))[0], run(layout(made, text(600)))[0]
     assert costliest([cheap, dear, cheap]) == [dear]
+
+
+def test_each_of_two_long_alternatives_has_its_own_finding() -> None:
+    """``A if small else B``, both with the date in them: two texts to mend. A short one is not."""
+    one, other = guard(), replace(guard(), branch=1)
+    date = hole(cause(Kind.CLOCK, Scope.DAY, "`date.today()`"))
+
+    def both(words: int) -> Layout:
+        first = (replace(date, guards=(one,)), text(words, guards=(one,)))
+        second = (replace(date, guards=(other,)), text(60, guards=(other,)))
+        return layout(text(20), *first, *second)
+
+    assert [f.cost.tokens for f in run(both(80)) if f.code == "PL101" and f.cost] == [140, 60]
+    # Without a text of its own behind it the first may share a branch with anything.
+    assert len([f for f in run(both(2)) if f.code == "PL101"]) == 1
+
+
+def test_what_was_asked_for_is_the_same_in_all_turns() -> None:
+    asked = hole(cause(Kind.REQUEST_INPUT, R), section=SYSTEM, role="system")
+    count = hole(cause(Kind.COUNTER, R), section=SYSTEM, role="system")
+    turns = hole(name="messages", section=MESSAGES, message=1)
+    begins = text(60, section=SYSTEM, role="system")
+    assert not run(layout(begins, asked, turns, repeated=True))
+    assert [f.code for f in run(layout(begins, count, turns, repeated=True))] == ["PL106"]

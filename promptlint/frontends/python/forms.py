@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from promptlint.frontends.python.pieces import Alt, Lit, Part
 from promptlint.frontends.python.values import Choice, DictV, ListV, Obj, Str, Template, Value
 
 if TYPE_CHECKING:
@@ -17,6 +19,31 @@ def is_text(value: Value) -> bool:
     if isinstance(value, Choice):
         return any(isinstance(v, (Str, Template)) for v in value.values)
     return isinstance(value, (Str, Template))
+
+
+_OPENS = re.compile(r"\W*(?:You are|You're|Your (?:role|job|task) is|Act as) (?:an?|the)\b")
+SYSTEM_TEXT = 400  # known characters of a text that opens as a system prompt does, and is as long as one
+
+
+def opens_as_system(value: Value) -> bool:
+    """Tell whether a text is long and says first who the model is: ``You are a careful reviewer. …``."""
+    if not isinstance(value, Str) or value.literal_length() < SYSTEM_TEXT:
+        return False
+    return _OPENS.match(_opening(value.parts)) is not None
+
+
+def _opening(parts: tuple[Part, ...]) -> str:
+    """Return the known text that a text begins with; of alternatives the first that has any."""
+    for part in parts:
+        if isinstance(part, Lit):
+            if part.text.strip():
+                return part.text
+        elif isinstance(part, Alt):
+            if found := next(filter(None, map(_opening, part.branches)), ""):
+                return found
+        else:
+            break
+    return ""
 
 
 def is_message(value: Value) -> bool:

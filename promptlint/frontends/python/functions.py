@@ -246,6 +246,9 @@ def invoke(
     telling = isinstance(func.node, ast.Lambda) or tells_of_prompts(func.node)
     if m.unused is node and not telling and not shape_changes(func):
         return NONE
+    if m.exhausted and len(m.stack) == 1 and m.reserve > 0 and func.node not in m.long and worth(func):
+        with m.reserved(func.node):
+            return invoke(m, func, args, keywords, node, frame, rest)
     recursive = func.node in m.stack
     if recursive or len(m.stack) >= MAX_DEPTH or m.exhausted or not worth(func):
         if recursive:

@@ -274,13 +274,12 @@ def settle(layout: Layout) -> Layout:
     for segment in layout.segments:
         cause = segment.cause
         if cause is not None and cause.kind is Kind.HISTORY_REWRITE:
-            if (
-                segment.section is Section.MESSAGES
-                and cause.place is not None
-                and _own_message(segment, layout)
-            ):
+            printed = segment.section is Section.MESSAGES and not _own_message(segment, layout)
+            if segment.section is Section.MESSAGES and cause.place is not None and not printed:
                 observations.append(Observation("history-cut", cause.place, cause.what, cause=cause))
-            segment = replace(segment, cause=None, scope=Scope.SESSION)
+            # Within a text it is the conversation that a rule of its own is about.
+            within = replace(cause, kind=Kind.HISTORY, scope=Scope.SESSION, variant="") if printed else None
+            segment = replace(segment, cause=within, scope=Scope.SESSION)
         segments.append(segment)
     return replace(
         layout,

@@ -44,6 +44,8 @@ MAX_ROOTS = 6  # elements, and levels, that are looked at for what a collection 
 MAX_DEPTH = 8
 MAX_OWN_STEPS = 60_000  # of an entry or module body
 MAX_STEPS = 2_000  # of all that an entry calls
+RESERVE = 400  # kept for the short calls that an entry makes itself after those
+MAX_RESERVED = 60  # of one such call
 MAX_CHAIN = 6
 
 
@@ -77,7 +79,7 @@ class Kept:
     steps: int
 
 
-_UNDER_WAY = ("guards", "loops", "stack", "own", "steps", "limit", "exhausted", "reach")
+_UNDER_WAY = ("guards", "loops", "stack", "own", "steps", "limit", "exhausted", "reserve", "long", "reach")
 
 Results = dict[tuple[object, int | None], Kept]
 """What calls gave, by what was called with what, and by the budget where that cut them short."""
@@ -99,6 +101,8 @@ class Machine:
         self.steps = 0
         self.limit = MAX_STEPS
         self.exhausted = False
+        self.reserve = RESERVE
+        self.long: set[ast.AST] = set()  # functions for which the reserve was no use
         self.reach = MAX_DEPTH  # the outermost call under way for which a recursion was cut
         self.memo: Results = {}  # of calls that recorded no prompt
         self.local: Results = {}  # of those that did: good for the file at hand only
@@ -147,7 +151,7 @@ class Machine:
         """Evaluate something that has to do with nothing under way: with conditions and a budget of its own."""
         saved = {name: getattr(self, name) for name in _UNDER_WAY}
         self.guards, self.loops, self.stack, self.own, self.steps, self.limit = [], [], stack, 0, 0, steps
-        self.exhausted, self.reach = False, MAX_DEPTH
+        self.exhausted, self.reserve, self.long, self.reach = False, RESERVE, set(), MAX_DEPTH
         try:
             yield
         finally:
@@ -181,6 +185,23 @@ class Machine:
         if self.steps > MAX_STEPS:
             self.exhausted = True
         return self.steps > self.limit
+
+    @contextmanager
+    def reserved(self, called: ast.AST) -> Iterator[None]:
+        """Evaluate a short call of the entry's own, though what it called before used up the budget.
+
+        Where a program goes on for long before it fills its last template, the date in it still is one.
+        """
+        steps, limit = self.steps, self.limit
+        self.steps, self.limit, self.exhausted = MAX_STEPS - min(MAX_RESERVED, self.reserve), MAX_STEPS, False
+        begun = self.steps
+        try:
+            yield
+        finally:
+            self.reserve -= self.steps - begun
+            if self.exhausted:
+                self.long.add(called)
+            self.steps, self.limit, self.exhausted = steps, limit, True
 
     @contextmanager
     def under(self, guard: Guard) -> Iterator[None]:

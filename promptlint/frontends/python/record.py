@@ -16,6 +16,7 @@ from promptlint.frontends.python.forms import (
     is_message,
     is_text,
     is_tool,
+    opens_as_system,
     promptish,
 )
 from promptlint.frontends.python.history import HISTORY, HistoryWatch, is_history
@@ -47,6 +48,9 @@ from promptlint.source import Place
 
 if TYPE_CHECKING:
     from promptlint.frontends.python.calls import Arguments
+
+
+_MESSAGES = ("messages", "chat_history", "conversation")  # arguments that are looked at by these names
 
 
 class Recorder(HistoryWatch):
@@ -91,20 +95,17 @@ class Recorder(HistoryWatch):
         if path and NOT_SENT.search(path):
             return
         if SENDS.search(called_name(node)):
-            for index, argument in enumerate(given.args):
-                if isinstance(argument, ListV):
-                    at = given.nodes.get(index, node)
+            every: list[tuple[int | str, Value]] = [*enumerate(given.args), *given.keywords.items()]
+            for key, argument in every:
+                if isinstance(argument, ListV) and key not in _MESSAGES:
+                    at = given.nodes.get(key, node)
                     self.message_list(m, argument.name or "messages", argument, at, frame)
         for keyword, argument in given.keywords.items():
             given_to_agent = keyword == "task" and called_name(node).endswith("Agent")
             if (is_prompt_name(keyword) or given_to_agent) and is_text(argument):
                 where = given.nodes.get(keyword, node)
                 self.text(m, keyword, argument, where, frame, Confidence.MEDIUM)
-            elif (
-                keyword in ("messages", "chat_history", "conversation")
-                and isinstance(argument, ListV)
-                and not holds_objects(argument)
-            ):
+            elif keyword in _MESSAGES and isinstance(argument, ListV) and not holds_objects(argument):
                 self.message_list(m, keyword, argument, given.nodes.get(keyword, node), frame)
             elif keyword in ("tools", "functions"):
                 # Whoever takes tools hands them to a model, which reads them first.
@@ -337,7 +338,7 @@ class Recorder(HistoryWatch):
         """Keep a text whose name says that it is a prompt."""
         place = frame.module.place(node)
         emitter = self.emitter(m)
-        emitter.role = "system" if "system" in name.lower() else ""
+        emitter.role = "system" if "system" in name.lower() or opens_as_system(value) else ""
         if emitter.role:
             emitter.section = Section.SYSTEM
         emitter.value(value, place)

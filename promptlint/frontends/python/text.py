@@ -286,7 +286,7 @@ def _filled(part: Seg, values: dict[str, Value], rest: Value | None) -> tuple[Pa
     if not segment.guards and whole:
         # Text keeps its pieces; what is unknown stands at the field.
         if isinstance(value, Str) and value.has_text(SHORT):
-            return value.parts
+            return tuple(_or_else(p, segment.place, name) for p in value.parts)
         return tuple(_at_field(p, segment.place, name) for p in parts_of(value, segment.place, name))
     cause = value.cause
     if isinstance(value, Const) or (isinstance(value, Str) and value.plain() is not None):
@@ -296,6 +296,19 @@ def _filled(part: Seg, values: dict[str, Value], rest: Value | None) -> tuple[Pa
     if cause is None:
         return (part,)
     return (Seg(replace(segment, cause=cause, scope=cause.scope)),)
+
+
+def _or_else(part: Part, place: Place, field: str) -> Part:
+    """Return a piece with the values that are given bare (``history or "There is none yet."``) at the field."""
+    if not isinstance(part, Alt):
+        return part
+    return Alt(
+        part.guard,
+        tuple(
+            b if Str(b).has_text(SHORT) else tuple(_at_field(p, place, field) for p in b)
+            for b in part.branches
+        ),
+    )
 
 
 def _at_field(part: Part, place: Place, field: str) -> Part:

@@ -1,0 +1,66 @@
+"""Values that are lost on long ways: behind a used-up budget, in windows of a conversation, in own senders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.frontends.python.build import LONG, Program
+
+Run = Callable[..., Program]
+HEAD = f"from datetime import date\nRULES = {LONG!r}\n"
+
+
+def test_a_short_call_is_followed_though_the_budget_is_used_up(program: Run) -> None:
+    """Forty calls of sixty statements each are more than one entry may spend on what it calls."""
+    body = "\n".join(f"    out.append(f'line {{x}} number {n}')" for n in range(60))
+    work = f"def work(x):\n    out = []\n{body}\n    return '\\n'.join(out)\n"
+    calls = "\n".join(f"    text{n} = work(q + '{n}')\n    keep_prompt(text{n})" for n in range(40))
+    text = (
+        f"{HEAD}PROMPT = 'Today is {{day}}. ' + RULES\n{work}"
+        "def day():\n    return date.today().strftime('%A')\n"
+        f"def ask(q):\n{calls}\n    prompt = PROMPT.format(day=day())\n    return prompt\n"
+    )
+    found = program(text)
+    assert any(not one.complete for one in found.layouts)
+    assert "PL101" in found.codes
+
+
+def test_a_long_text_that_says_who_the_model_is_opens_the_conversation(program: Run) -> None:
+    """It is made again in each turn, and is no turn itself."""
+    text = f"""
+ROLE = "You are a pilot. " + {LONG!r}
+TASK = "Look at the chart. " + {LONG!r}
+def run(llm, turns):
+    for step in range(9):
+        prompt = {{}}.replace('@', str(step)) + ' You have used @ of 9 turns. '.replace('@', str(step)) + RULES
+        turns.append(llm.chat(prompt))
+RULES = {LONG!r}
+"""
+    assert "PL106" in program(text.replace("{}", "ROLE")).codes
+    assert "PL106" not in program(text.replace("{}", "TASK")).codes
+
+
+def test_messages_are_sent_under_any_keyword(program: Run) -> None:
+    text = """
+from langchain_core.messages import HumanMessage, SystemMessage
+def ask(relay, q):
+    messages = [SystemMessage(content=f'Answer in verse. Today is {date.today()}.'), HumanMessage(content=RULES + q)]
+    return relay.ask(given=messages)
+"""
+    assert "PL101" in program(HEAD + text).codes
+
+
+def test_a_window_of_the_conversation_within_a_text(program: Run) -> None:
+    """It stands at the field that it fills, though there is a sentence for none."""
+    text = """
+PROMPT = 'Choose a port.\\n{chat_history}\\n' + RULES
+def choose(history):
+    turns = [turn.message for turn in history]
+    turns = turns[-5:]
+    earlier = '\\n'.join(turns) if turns else 'This is the first message of the conversation.'
+    prompt = PROMPT.format(chat_history=earlier)
+    return prompt
+"""
+    found = program(HEAD + text)
+    (one,) = [f for f in found.findings if f.code == "PL111"]
+    assert found.source(one.primary) == "{chat_history}"
