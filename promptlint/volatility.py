@@ -198,8 +198,13 @@ def _by_place(origin: Origin, catalog: Catalog) -> Cause | None:
         return _cause(of_field, f"`{origin.field}` (by its name)", origin)
     if not (origin.field or origin.given) or catalog.is_chosen(origin.name, plain=False):
         return None
+    # What fills it was not seen: nothing speaks for the value but the field.
+    unseen = bool(origin.field) and not origin.name and origin.given == origin.field
     if of_field is not None:
-        return _cause(of_field, f"`{origin.field}` (by its name)", origin)
+        cause = _cause(of_field, f"`{origin.field}` (by its name)", origin)
+        return replace(cause, variant=cause.variant or "argument") if unseen else cause
+    if unseen:
+        return None
     names = filter(None, (origin.name, origin.field, origin.given))
     if not origin.given or any(catalog.is_chosen(name) for name in names):
         return None

@@ -13,6 +13,7 @@ from promptlint.catalog import Catalog
 from promptlint.frontends.base import Context
 from promptlint.frontends.python import objects
 from promptlint.frontends.python.accounting import accounting
+from promptlint.frontends.python.constants import filled_elsewhere
 from promptlint.frontends.python.expressions import evaluate
 from promptlint.frontends.python.functions import enter
 from promptlint.frontends.python.history import settle
@@ -83,6 +84,7 @@ def analyze(
             with recorder.into(layouts), project.reading(reads):
                 _enter_all(machine, module, only)
             layouts[:0] = module.layouts
+            layouts = filled_elsewhere(layouts, recorder.constants)
             layouts = [*with_intervals(module, layouts), *accounting(module), *trimming(module)]
         yield _unit(project, path, tuple(map(settle, layouts)), reads)
 

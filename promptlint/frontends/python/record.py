@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from promptlint.frontends.python import access, audience, engines, text
+from promptlint.frontends.python import access, audience, constants, engines, text
 from promptlint.frontends.python.emit import Emitter, emitter_of
 from promptlint.frontends.python.forms import (
     MIN_TEXT,
@@ -62,6 +62,7 @@ class Recorder(HistoryWatch):
         self.count = 0  # of everything that was ever offered
         self.seen: set[object] = set()
         self.silent = False
+        self.constants: set[Place] = set()  # where texts stand that may be filled out of sight
 
     @contextmanager
     def into(self, layouts: list[Layout]) -> Iterator[None]:
@@ -122,7 +123,12 @@ class Recorder(HistoryWatch):
 
     def named(self, m: Machine, name: str, value: Value, node: ast.expr, frame: Frame) -> None:
         """A name was bound."""
-        if self.silent or not is_prompt_name(name):
+        if self.silent:
+            return
+        if frame.func is None and is_text(value):
+            self.constant(m, name, value, node, frame)
+            return
+        if not is_prompt_name(name):
             return
         if (
             isinstance(node, ast.Name)
@@ -139,6 +145,17 @@ class Recorder(HistoryWatch):
             and not holds_objects(value)
         ):
             self.message_list(m, name, value, node, frame)
+
+    def constant(self, m: Machine, name: str, value: Value, node: ast.expr, frame: Frame) -> None:
+        """A name of a module or class was bound to a text: what fills its fields may be out of sight."""
+        if not audience.is_refusal(name) and (
+            constants.names_a_prompt(name) or constants.is_instruction(name, value)
+        ):
+            value = constants.with_named_fields(m, value)
+            self.constants.add(frame.module.place(node))
+        elif not is_prompt_name(name):
+            return
+        self.text(m, name, value, node, frame, Confidence.LOW)
 
     def attribute(
         self, m: Machine, owner: Obj, name: str, value: Value, node: ast.expr, frame: Frame
@@ -402,6 +419,7 @@ class Recorder(HistoryWatch):
             tuple(layout.observations and (o.what, o.place) for o in layout.observations),
             tuple((p.name, p.text, p.choices) for p in layout.parameters),
             layout.repeated,
+            layout.place in self.constants,
         )
         if key in self.seen:
             return

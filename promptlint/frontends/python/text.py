@@ -26,6 +26,8 @@ from promptlint.frontends.python.values import (
 from promptlint.layout import Cause, Guard, Segment
 from promptlint.source import Place
 
+# A constant that is nothing but a field to be replaced: it stands where it enters a text.
+_MARKER = re.compile(r"\{\{?\s?\w+\s?\}\}?|<<\w+>>|\[\[\w+\]\]|\$\{?\w+\}?|__[A-Z_]+__")
 SHORT = 24  # a text with fewer known characters is a value on its way, not a prompt
 
 
@@ -34,6 +36,9 @@ def parts_of(value: Value, place: Place, expression: str) -> tuple[Part, ...]:
     if isinstance(value, Str):
         if value.cause is not None and not value.has_text(SHORT):
             return tuple(_enter(p, place) for p in value.parts)
+        marker = value.plain() if len(value.parts) == 1 else None
+        if marker is not None and _MARKER.fullmatch(marker):
+            return (Lit(marker, fixed(place, marker), whole=True),)
         return value.parts
     if isinstance(value, Const):
         try:

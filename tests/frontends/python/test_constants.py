@@ -1,0 +1,71 @@
+"""Constants with fields that nothing fills in view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.frontends.python.build import LONG, Program
+
+Run = Callable[..., Program]
+
+RULES = (
+    "Your task is to answer in one sentence. Do not make anything up, and say so where nothing is known. " * 3
+)
+
+
+def _codes(program: Run, text: str) -> list[str]:
+    return [code for code in program(text).codes if code != "PL110"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "codes"),
+    [
+        ("ANSWER_PROMPT", "It is {now}. {long}", ["PL101"]),
+        ("ANSWER_PROMPT", "It is {{{{ now }}}}. {long}", ["PL101"]),  # Jinja, or replaced
+        ("ANSWER_PROMPT_EN", "It is {now}. {long}", ["PL101"]),
+        # No name tells, the form does: it is long, speaks to a model and has fields.
+        ("SCENE_ONE", "It is {now}. {rules}", ["PL101"]),
+        ("SCENE_ONE", "It is {now}. {long}", []),
+        ("ANSWER_TEMPLATE", "It is {now}. {rules}", ["PL101"]),
+        ("ANSWER_TEMPLATE", "It is {now}. {long}", []),
+        ("SCENE_SQL", "It is {now}. {rules}", []),
+        # Names of classes are none of fields.
+        ("ANSWER_PROMPT", "{Question} {long}", ["PL108"]),
+        # Fences around values, of any length.
+        ("ANSWER_PROMPT", "``````json\n{documents}\n``````\n{language} {long}", ["PL107"]),
+        # What is answered, in the words in front of it; whose the goal is.
+        ("ANSWER_PROMPT", "Answer in this JSON format:\n{response}\n{long}", []),
+        ("ANSWER_PROMPT", "You are a {role}. Reach {goal}. {long}", []),
+        ("ANSWER_PROMPT", "Reach {goal}. {long}", ["PL108"]),
+        ("BLOCK_MESSAGE_TEMPLATE", "It is {now}. {long}", []),
+    ],
+)
+def test_a_constant_with_fields_is_a_template(program: Run, name: str, text: str, codes: list[str]) -> None:
+    written = (
+        text.replace("{long}", LONG).replace("{rules}", RULES).replace("{{{{", "{{").replace("}}}}", "}}")
+    )
+    assert _codes(program, f"import openai\n{name} = {written!r}\nregistry.register({name})\n") == codes
+
+
+def test_a_place_that_fills_a_constant_says_what_stands_there(program: Run) -> None:
+    text = f"""
+    from openai import OpenAI
+    ANSWER_PROMPT = "See {{documents}}. {LONG}"
+    def ask(settings):
+        text = ANSWER_PROMPT.format(documents=settings.opening)
+        return OpenAI().chat.completions.create(model='m', messages=[{{'role': 'user', 'content': text}}])
+    """
+    assert _codes(program, text) == []
+
+
+def test_a_marker_stands_where_it_enters_a_text(program: Run) -> None:
+    text = f"""
+    import openai
+    DATE = "{{{{CURRENT_DATETIME}}}}"
+    SYSTEM_PROMPT = f"It is {{DATE}}. {LONG}"
+    """
+    found = program(text)
+    (finding,) = [finding for finding in found.findings if finding.code == "PL101"]
+    assert "DATE" in found.source(finding.primary)
