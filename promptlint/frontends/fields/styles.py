@@ -17,6 +17,10 @@ _FENCE = re.compile(
 _FENCED_FIELD = re.compile(
     r"(`{3}|~{3})\w{0,20}\s{0,9}(\$?\{[^\W\d][\w.]*\}|\$[^\W\d]\w*|\{\{ ?[^\W\d][\w.]* ?\}\})\s{0,9}\1"
 )
+# So do single backticks around nothing but a field, on a line of their own or behind a label.
+_TICKED_FIELD = re.compile(
+    r"(?:(?<=:)[ \t]{0,9}|^[ \t]*(?=`\{[\w.]+\}`[ \t]*$))`(\{[^\W\d][\w.]*\})`", re.MULTILINE
+)
 # Fences that name a programming language show a program; others often frame a value.
 _PROGRAM = re.compile(
     r"^[ \t]*(`{3,20}|~{3,20})[ \t]*(?:python|py|js|jsx|ts|tsx|javascript|typescript|csharp|cs|c#|java|kotlin|go|rust|"
@@ -93,6 +97,8 @@ def without_code(text: str) -> str:
     """Return the prose of a text: no fenced blocks, no inline code, no f-strings, no displayed formulas."""
     if "```" in text or "~~~" in text:
         text = _FENCED_FIELD.sub(r" \2 ", text)
+    if "`{" in text:
+        text = _TICKED_FIELD.sub(r" \1 ", text)
     for pattern, sign in ((_FENCE, "```"), (_FENCE, "~~~"), (_INLINE, "`"), (_MATH, "\\"), (_MATH, "$$")):
         if sign in text:
             text = pattern.sub(" ", text)

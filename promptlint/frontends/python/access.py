@@ -70,7 +70,7 @@ def name(m: Machine, identifier: str, node: ast.expr, frame: Frame) -> Value:
     if found is not None:
         return found
     if identifier == "__file__":
-        return files.here()
+        return files.here(frame)
     if identifier in _BUILTINS:
         return Ext(f"builtins.{identifier}")
     return Unknown(frame.module.place(node), name=identifier, path=identifier)

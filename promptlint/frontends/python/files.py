@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import posixpath
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -16,16 +17,24 @@ if TYPE_CHECKING:
     from promptlint.frontends.documents import tree
     from promptlint.frontends.python.calls import Arguments
 
-_HERE = "<here>"
+_ROOT = "<root>"  # what the paths that are known from `__file__` begin with: the root of the project
+_TAIL = re.compile(r"[\w.-]*(?:/[\w.-]+)*/[\w.-]*\w\.\w{1,8}")
 
 
 def path_of(value: Value | None) -> str | None:
-    """Return a path as text: ``<here>/x`` is beside the module's file."""
+    """Return a path as text: ``<root>/x`` is a file of the project."""
     if isinstance(value, Obj) and value.kind == "path":
         return value.name
     if isinstance(value, Str):
         return value.plain()
     return None
+
+
+def end_of(value: Value | None) -> str | None:
+    """Return the part of a path that is known behind one that is not: ``f"{folder}/prompts/plan.txt"``."""
+    last = value.parts[-1] if isinstance(value, Str) and value.parts else None
+    found = _TAIL.fullmatch(last.text) if isinstance(last, Lit) else None
+    return found.group().lstrip("/") if found else None
 
 
 def path_value(path: str) -> Obj:
@@ -48,9 +57,8 @@ def find(m: Machine, path: str | None, frame: Frame) -> str | None:
     """Return the project file that a path in code means."""
     if not path:
         return None
-    if path.startswith(_HERE):
-        base = posixpath.dirname(frame.module.path)
-        return m.project.file(posixpath.normpath(posixpath.join(base, path[len(_HERE) :].lstrip("/"))), "")
+    if path.startswith(_ROOT):
+        return m.project.file(path[len(_ROOT) :].lstrip("/"), "")
     return m.project.file(path, frame.module.path)
 
 
@@ -122,7 +130,8 @@ def _same_path(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Va
 
 
 def _open(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
-    path = path_of(given.get(0, "file"))
+    value = given.get(0, "file")
+    path = path_of(value) or end_of(value)
     return path_value(path) if path else None
 
 
@@ -172,10 +181,15 @@ def data(node: tree.Node, depth: int = 0) -> Value:
     return Const(node.value)
 
 
-def here() -> Str:
+def here(frame: Frame) -> Str:
     """Return the value of ``__file__``."""
-    mapped = MappedText("", f"{_HERE}/module.py", ((0, 0),), 0)
-    return Str((Lit(mapped.text, TextSource("", lambda: mapped), whole=True),))
+    return Str((written(f"{_ROOT}/{frame.module.path}"),))
+
+
+def written(path: str) -> Lit:
+    """Return a path as text that stands in no file."""
+    mapped = MappedText("", path, ((0, 0),), 0)
+    return Lit(mapped.text, TextSource("", lambda: mapped), whole=True)
 
 
 HANDLERS: dict[str, Callable[..., Value | None]] = {
@@ -199,5 +213,7 @@ HANDLERS: dict[str, Callable[..., Value | None]] = {
     "tomllib.load": _loads,
     "tomllib.loads": _loads,
     "toml.load": _loads,
-    "importlib.resources.files": lambda m, g, n, f: path_value(_HERE),
+    "importlib.resources.files": lambda m, g, n, f: path_value(
+        posixpath.join(_ROOT, posixpath.dirname(f.module.path))
+    ),
 }

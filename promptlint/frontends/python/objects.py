@@ -242,7 +242,7 @@ def attribute(m: Machine, obj: Obj, attr: str, node: ast.expr, frame: Frame) -> 
             return bound(m, obj, found, place) if obj.place is None else Bound(found, obj)
         return Bound(found, cls)
     # A field's plain default says little of an object that was not made here.
-    if found is not None and (isinstance(found, _SUBSTANCE) or not is_data(cls)):
+    if found is not None and (_says(found) or not is_data(cls)):
         return found
     if written and attr not in obj.busy:
         obj.busy.add(attr)
@@ -254,6 +254,15 @@ def attribute(m: Machine, obj: Obj, attr: str, node: ast.expr, frame: Frame) -> 
             return value
     path = f"{obj.name}.{attr}"
     return Unknown(place, name=label, path=path)
+
+
+def _says(default: Value) -> bool:
+    """Tell whether a field's default is more than a mark of what is to be given."""
+    if isinstance(default, ListV):
+        return bool(default.items)
+    if isinstance(default, DictV):
+        return bool(default.entries or default.rest)
+    return default.parts != () if isinstance(default, Str) else isinstance(default, _SUBSTANCE)
 
 
 def settle(obj: Obj) -> None:

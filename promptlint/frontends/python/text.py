@@ -34,7 +34,7 @@ SHORT = 24  # a text with fewer known characters is a value on its way, not a pr
 def parts_of(value: Value, place: Place, expression: str) -> tuple[Part, ...]:
     """Return a value as it appears in a text at ``place``."""
     if isinstance(value, Str):
-        if value.cause is not None and not value.has_text(SHORT):
+        if not value.has_text(SHORT):
             return tuple(_enter(p, place) for p in value.parts)
         marker = value.plain() if len(value.parts) == 1 else None
         if marker is not None and _MARKER.fullmatch(marker):
@@ -54,6 +54,8 @@ def parts_of(value: Value, place: Place, expression: str) -> tuple[Part, ...]:
         return (Hole(place, expression, value.path),)
     if isinstance(value, Obj) and "content" in value.attrs and value.kind == "message":
         return parts_of(value.attrs["content"], place, expression)
+    if isinstance(value, Obj) and value.kind == "path":
+        return (Lit(value.name, fixed(place, value.name), whole=True),)
     return (hole(place, value, expression),)
 
 
@@ -62,10 +64,12 @@ def _enter(part: Part, place: Place) -> Part:
 
     A hole within that place stays: in ``"for " + ", ".join(names)`` the join is the better place.
     """
-    if isinstance(part, Hole) and part.cause is not None:
+    if isinstance(part, Hole):
         cause = part.cause
         if _within(part.place, place):
             return part
+        if cause is None:  # what a helper formats for a template of another file stands in that file
+            return part if place.path == part.place.path else replace(part, place=place)
         if cause.place is None:
             cause = replace(cause, place=part.place)
         elif part.place != cause.place:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.frontends.python.build import Program
+
 HEAD = "from pathlib import Path\nimport json, os, tomllib, yaml\nHERE = Path(__file__).parent\n"
 TEXT = "Text of the file."
 
@@ -65,3 +67,44 @@ def test_the_file_is_a_dependency_of_the_unit() -> None:
 
     (unit,) = analyze({"app.py": send("(HERE / 'p.md').read_text()", HEAD), "p.md": TEXT})
     assert unit.dependencies == ("app.py", "p.md")
+
+
+READER = """
+from pathlib import Path
+def read(place, name):
+    path = str(Path(place).resolve().parent) + "/prompts/" + name
+    f = open(path, "r")
+    text = f.read()
+    f.close()
+    return text
+"""
+
+
+@pytest.mark.parametrize("path", ["app.py", "agents/plan/app.py"])
+def test_a_reader_of_another_module_is_told_the_place(program: Callable[..., Program], path: str) -> None:
+    folder = path.rpartition("/")[0]
+    found = program(
+        {
+            "lib/reader.py": READER,
+            path: "from lib.reader import read\nfrom openai import OpenAI\ndef ask(wish):\n"
+            "    text = read(__file__, 'plan.txt').replace('{wish}', wish)\n"
+            "    return OpenAI().chat.completions.create(model='m', messages=[{'role': 'system', 'content': text}])\n",
+            f"{folder}/prompts/plan.txt".lstrip("/"): "Plan {wish} well.",
+            "lib/prompts/plan.txt": "Not this.",
+        }
+    )
+    assert found.text == "<system>Plan {wish ~request-input/request} well."
+
+
+@pytest.mark.parametrize(
+    ("expression", "shown"),
+    [
+        ("open(f'{folder}/prompts/p.md').read()", TEXT),
+        ("open(folder + '/p.md').read()", TEXT),
+        ("open(f'{folder}/missing.md').read()", None),
+        ("open(f'{folder}p.md').read()", None),  # the name may begin before what is known of it
+    ],
+)
+def test_a_folder_that_is_not_known(system: Callable[..., str], expression: str, shown: str | None) -> None:
+    found = system(expression, HEAD, files={"prompts/p.md": TEXT}, arguments="folder")
+    assert (found == TEXT) is (shown is not None)

@@ -408,3 +408,43 @@ def test_a_walk_in_order(program: Run, first: str, files: str, codes: list[str])
         """
     )
     assert [code for code in found.codes if code != "PL110"] == codes
+
+
+HELPED = """
+from openai import OpenAI
+def numbered(items):
+    out = ""
+    for i, item in enumerate(items):
+        out += f"{i}. {item}"
+    return out
+def ask(questions):
+    text = open("answer.txt").read().replace("{questions}", numbered(questions))
+    return OpenAI().chat.completions.create(model='m', messages=[{'role': 'user', 'content': text}])
+"""
+
+
+def test_what_a_helper_formats_stands_in_the_file_of_the_template(program: Run) -> None:
+    template = f"Answer:\n{{questions}}\n{LONG}"
+    found = program({"app.py": HELPED, "answer.txt": template})
+    (layout,) = (one for one in found.layouts if one.kind.name == "REQUEST")
+    places = {(s.place.path, s.place.span.start) for s in layout.segments if s.text is None}
+    assert places == {("answer.txt", template.index("{questions}"))}
+
+
+FIELDS = """
+from pydantic import BaseModel
+from openai import OpenAI
+class Tool(BaseModel):
+    goals: list[str] = []
+    rules: list[str] = ["Be kind."]
+    def ask(self):
+        text = f"Goals: {{', '.join(self.goals)}}. Rules: {{', '.join(self.rules)}}. {long}"
+        return OpenAI().chat.completions.create(model='m', messages=[{{'role': 'user', 'content': text}}])
+"""
+
+
+def test_an_empty_default_of_a_field_is_filled_by_who_makes_the_object(program: Run) -> None:
+    text = program(FIELDS.format(long=LONG)).text
+    assert "Rules: Be kind." in text
+    assert "goals" in text
+    assert "Goals: . " not in text
