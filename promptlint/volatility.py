@@ -200,6 +200,9 @@ def _by_place(origin: Origin, catalog: Catalog) -> Cause | None:
         return None
     # What fills it was not seen: nothing speaks for the value but the field.
     unseen = bool(origin.field) and not origin.name and origin.given == origin.field
+    # Whose name and whose folder a template means is its caller's to say: an agent has both.
+    if unseen and of_field is not None and of_field.kind in (Kind.ENVIRONMENT, Kind.PER_USER):
+        return None
     if of_field is not None:
         cause = _cause(of_field, f"`{origin.field}` (by its name)", origin)
         return replace(cause, variant=cause.variant or "argument") if unseen else cause

@@ -46,6 +46,25 @@ def _opening(parts: tuple[Part, ...]) -> str:
     return ""
 
 
+_SYSTEM = ("system", "developer")
+
+
+def is_conversation(value: ListV) -> bool:
+    """Tell whether a list is what a request starts with: a system message, and at least one other."""
+    return sum(is_message(i.value) for i in value.items) > 1 and any(
+        _role(i.value) in _SYSTEM for i in value.items
+    )
+
+
+def _role(value: Value) -> object:
+    found: Value | None = None
+    if isinstance(value, DictV) and "role" in value.entries:
+        found = value.entries["role"].value
+    elif isinstance(value, Obj):
+        found = value.attrs.get("role")
+    return found.plain() if isinstance(found, Str) else None
+
+
 def is_message(value: Value) -> bool:
     """Tell whether a value is a message, or a place for earlier ones."""
     if isinstance(value, Choice):

@@ -59,6 +59,7 @@ _SHAPES = tuple(
     re.compile(shape)
     for shape in (
         r"messages\b",
+        r"role\s*=\s*[\"']system",
         r"history\b",
         r"llm(?<!\wllm)",
         r"description\s*=",

@@ -13,6 +13,7 @@ from promptlint.frontends.python.emit import Emitter, emitter_of
 from promptlint.frontends.python.forms import (
     MIN_TEXT,
     holds_objects,
+    is_conversation,
     is_message,
     is_text,
     is_tool,
@@ -184,6 +185,8 @@ class Recorder(HistoryWatch):
                     self.message_list(m, name, value, node, frame)
             else:
                 self.text(m, name, value, node, frame, Confidence.LOW)
+        elif isinstance(value, ListV) and is_conversation(value):
+            self.message_list(m, name, value, node, frame)
 
     def yielded(self, m: Machine, value: ListV, frame: Frame) -> None:
         """A generator gave messages one by one."""

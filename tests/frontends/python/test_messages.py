@@ -158,3 +158,24 @@ def test_tools_that_a_user_may_use(program: Run, condition: str, codes: list[str
         """
     )
     assert found.codes == codes
+
+
+@pytest.mark.parametrize(
+    ("first", "reported"),
+    [("role='system', content='You remove duplicates.'", True), ("role='user', content='Hello.'", False)],
+)
+def test_a_list_that_a_request_starts_with_is_one_whatever_returns_it(
+    program: Callable[..., Program], first: str, reported: bool
+) -> None:
+    found = program(f"""
+from pydantic import BaseModel
+class Message(BaseModel):
+    role: str
+    content: str
+def nodes(context: dict) -> list[Message]:
+    return [
+        Message({first}),
+        Message(role='user', content=f"<GIVEN>{{context['found_before']}}</GIVEN> {LONG}"),
+    ]
+""")
+    assert ("PL108" in found.codes) is reported
