@@ -85,23 +85,17 @@ def is_list(node: ast.AST, lists: frozenset[str]) -> bool:
     )
 
 
+def _given_to(name: str, node: ast.expr) -> ast.expr | None:
+    """Return what a call of a plain name is given first: ``messages`` for ``list(messages)``."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name and node.args:
+        return node.args[0]
+    return None
+
+
 def from_the_end(node: ast.expr, lists: frozenset[str]) -> bool:
     """Tell whether a loop runs over a conversation backwards: ``reversed(messages)``, ``messages[::-1]``."""
-    if (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id == "reversed"
-        and node.args
-    ):
-        inner = node.args[0]
-        if (
-            isinstance(inner, ast.Call)
-            and isinstance(inner.func, ast.Name)
-            and inner.func.id == "list"
-            and inner.args
-        ):
-            inner = inner.args[0]
-        return is_list(inner, lists)
+    if (turned := _given_to("reversed", node)) is not None:
+        return is_list(_given_to("list", turned) or turned, lists)
     if not (isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice)):
         return False
     step = node.slice.step
