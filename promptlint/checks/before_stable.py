@@ -95,7 +95,7 @@ class BeforeStable:
             return None
         cost = measure.lost_behind(index, cause.scope)
         history = behind.history(index, cause.scope, cause.kind) and not behind.opens_turns(index, cause.kind)
-        history = history and cause.variant != ARGUMENT
+        history = history and (cause.variant != ARGUMENT or cause.kind not in DATA)
         history = history or (cause.kind is Kind.UNORDERED and behind.turns_of(index, place))
         printed = behind.printed_by(place, measure) if cause.kind is Kind.UNORDERED else 0
         if not history and not printed and (cost.tokens <= 0 or behind.only_closes(index)):

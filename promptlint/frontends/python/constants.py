@@ -40,6 +40,16 @@ _FIELD = re.compile(r"(?<!\{)\{([a-z]\w*)\}(?!\})")
 _KIND = re.compile(r"(?:_template)?(?:_(?:[a-z]{2}|english|chinese))?$", re.IGNORECASE)
 
 
+# An agent's system prompt is sent again with each of its steps, and so is an assistant's with each turn.
+_AGENT = re.compile(r"(?:^|[/_.])(?:agents?|assistants?|copilot|chatbot)(?:[/_.]|$)")
+_AGENT_CLASS = re.compile(r"(?:Agent|Assistant|Copilot|Chatbot)(?:[A-Z]|$)")
+
+
+def of_an_agent(path: str, cls: str, name: str) -> bool:
+    """Tell whether the names of a constant, of its class or of its file say that it belongs to an agent."""
+    return _AGENT.search(f"{path}/{name.lower()}") is not None or _AGENT_CLASS.search(cls) is not None
+
+
 def names_a_prompt(name: str) -> bool:
     """Tell whether a constant is named like a prompt, the language it is written in aside: ``PROMPT_EN``.
 

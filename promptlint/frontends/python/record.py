@@ -156,7 +156,8 @@ class Recorder(HistoryWatch):
             self.constants.add(frame.module.place(node))
         elif not is_prompt_name(name):
             return
-        self.text(m, name, value, node, frame, Confidence.LOW)
+        turns = constants.of_an_agent(frame.module.path, frame.cls.name if frame.cls else "", name)
+        self.text(m, name, value, node, frame, Confidence.LOW, turns=turns)
 
     def attribute(
         self, m: Machine, owner: Obj, name: str, value: Value, node: ast.expr, frame: Frame
@@ -353,9 +354,17 @@ class Recorder(HistoryWatch):
     # ------------------------------------------------------------------ what becomes a layout
 
     def text(
-        self, m: Machine, name: str, value: Value, node: ast.AST, frame: Frame, confidence: Confidence
+        self,
+        m: Machine,
+        name: str,
+        value: Value,
+        node: ast.AST,
+        frame: Frame,
+        confidence: Confidence,
+        *,
+        turns: bool = False,
     ) -> None:
-        """Keep a text whose name says that it is a prompt."""
+        """Keep a text whose name says that it is a prompt; ``turns`` if a system text has a conversation behind it."""
         place = frame.module.place(node)
         emitter = self.emitter(m)
         emitter.role = "system" if "system" in name.lower() or opens_as_system(value) else ""
@@ -366,6 +375,8 @@ class Recorder(HistoryWatch):
         if known < MIN_TEXT or audience.is_code(emitter.segments) or audience.is_page(emitter.segments):
             return
         layout = self._layout(m, f"{name} in {where(frame)}", place, LayoutKind.PROMPT, confidence)
+        if turns and emitter.role:
+            layout = replace(layout, repeated=True)
         self.add(m, layout.with_segments(tuple(emitter.segments), emitter.gaps))
 
     def message_list(self, m: Machine, name: str, value: ListV, node: ast.AST, frame: Frame) -> None:

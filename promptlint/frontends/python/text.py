@@ -34,12 +34,13 @@ SHORT = 24  # a text with fewer known characters is a value on its way, not a pr
 def parts_of(value: Value, place: Place, expression: str) -> tuple[Part, ...]:
     """Return a value as it appears in a text at ``place``."""
     if isinstance(value, Str):
-        if not value.has_text(SHORT):
-            return tuple(_enter(p, place) for p in value.parts)
         marker = value.plain() if len(value.parts) == 1 else None
         if marker is not None and _MARKER.fullmatch(marker):
             return (Lit(marker, fixed(place, marker), whole=True),)
-        return value.parts
+        if value.has_text(SHORT):
+            return value.parts
+        of_template = value.has_text(1)
+        return tuple(_enter(p, place, of_template) for p in value.parts)
     if isinstance(value, Const):
         try:
             text = str(value.value)
@@ -59,26 +60,28 @@ def parts_of(value: Value, place: Place, expression: str) -> tuple[Part, ...]:
     return (hole(place, value, expression),)
 
 
-def _enter(part: Part, place: Place) -> Part:
+def _enter(part: Part, place: Place, of_template: bool) -> Part:
     """Move a hole of a short text to the place where the text enters a longer one.
 
-    A hole within that place stays: in ``"for " + ", ".join(names)`` the join is the better place.
+    A hole within that place stays: in ``"for " + ", ".join(names)`` the join is the better place. So does a
+    field of a template, if there is any known text around it.
     """
     if isinstance(part, Hole):
         cause = part.cause
         if _within(part.place, place):
             return part
         if cause is None:  # what a helper formats for a template of another file stands in that file
-            return part if place.path == part.place.path else replace(part, place=place)
+            stays = (of_template and part.field) or place.path == part.place.path
+            return part if stays else replace(part, place=place)
         if cause.place is None:
             cause = replace(cause, place=part.place)
         elif part.place != cause.place:
             cause = step(cause, part.place, "formatted here") or cause
         return replace(part, place=place, cause=cause)
     if isinstance(part, Alt):
-        return Alt(part.guard, tuple(tuple(_enter(p, place) for p in b) for b in part.branches))
+        return Alt(part.guard, tuple(tuple(_enter(p, place, of_template) for p in b) for b in part.branches))
     if isinstance(part, Loop):
-        return Loop(part.guard, tuple(_enter(p, place) for p in part.parts))
+        return Loop(part.guard, tuple(_enter(p, place, of_template) for p in part.parts))
     return part
 
 

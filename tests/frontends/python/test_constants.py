@@ -63,9 +63,43 @@ def test_a_place_that_fills_a_constant_says_what_stands_there(program: Run) -> N
 def test_a_marker_stands_where_it_enters_a_text(program: Run) -> None:
     text = f"""
     import openai
-    DATE = "{{{{CURRENT_DATETIME}}}}"
-    SYSTEM_PROMPT = f"It is {{DATE}}. {LONG}"
+    MARK = "{{{{CURRENT_TIME}}}}"
+    SYSTEM_PROMPT = f"It is {{MARK}}. {LONG}"
     """
     found = program(text)
     (finding,) = [finding for finding in found.findings if finding.code == "PL101"]
-    assert "DATE" in found.source(finding.primary)
+    assert "MARK" in found.source(finding.primary)
+
+
+def test_a_field_of_a_short_template_of_another_file_stays_there(program: Run) -> None:
+    files = {
+        "blocks.py": 'NOTES = "Notes: {documents}"',
+        "app.py": f"""
+        from openai import OpenAI
+        from blocks import NOTES
+        def ask(store):
+            notes = NOTES.format(documents=store.load())
+            system = f"{{notes}} {LONG}"
+            return OpenAI().chat.completions.create(model='m', messages=[{{'role': 'system', 'content': system}}])
+        """,
+    }
+    found = program(files)
+    assert {f.primary.path for f in found.findings if f.code == "PL107"} == {"blocks.py"}
+
+
+@pytest.mark.parametrize(
+    ("path", "field", "codes"),
+    [
+        ("agents/planner.py", "now", ["PL101"]),  # the conversation stands behind it, anew with each step
+        ("app/copilot.py", "now", ["PL101"]),
+        ("app/planner.py", "now", []),
+        ("agents/planner.py", "today", []),  # within a day the steps still match
+        ("agents/planner.py", "documents", []),
+        ("agency/planner.py", "now", []),
+    ],
+)
+def test_behind_the_system_prompt_of_an_agent_stand_its_steps(
+    program: Run, path: str, field: str, codes: list[str]
+) -> None:
+    text = f"SYSTEM_PROMPT = {RULES + 'It is {' + field + '}'!r}"
+    assert [code for code in program({path: text}).codes if code != "PL110"] == codes
