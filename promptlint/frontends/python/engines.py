@@ -83,6 +83,17 @@ def template_file(m: Machine, name: str, env: Value | None, node: ast.AST, frame
     return Template(tuple(Seg(s) for s in fragment.segments), globals_of(m, env, node, frame), kind="jinja")
 
 
+def _tail(name: Value) -> str | None:
+    """Return the end of a file's name whose folder is chosen at run time: ``f"{model}/plan.j2"``."""
+    end = ""
+    for part in reversed(name.parts) if isinstance(name, Str) else ():
+        if not isinstance(part, Lit):
+            break
+        end = part.text + end
+    _, slash, tail = end.partition("/")
+    return tail if slash and _JINJA_FILE.search(tail) else None
+
+
 def globals_of(m: Machine, env: Value | None, node: ast.AST, frame: Frame) -> dict[str, Value]:
     """Return what an environment gives to all its templates; functions as what they return."""
     if not isinstance(env, Obj) or not isinstance(table := env.attrs.get("globals"), DictV):
@@ -109,10 +120,8 @@ def made(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
     """Return a message or template object, as the catalogue's sinks describe the call."""
     short = path.rsplit(".", 1)[-1]
     if short in ("get_template", "select_template") and given.args:
-        name = access.plain(given.args[0])
-        if isinstance(name, str):
-            return template_file(m, name, None, node, frame)
-        return None
+        name = access.plain(given.args[0]) or _tail(given.args[0])
+        return template_file(m, name, None, node, frame) if isinstance(name, str) else None
     if short == "from_string" and given.args and (written := text.known_text(given.args[0])) is not None:
         return Template(dialect_parts(m, written, "jinja"), kind="jinja")
     sink = m.sink(path)
@@ -246,7 +255,7 @@ def environment_method(
     """Return the result of a method of a Jinja environment."""
     first = given.args[0] if given.args else None
     if name in ("get_template", "select_template") and first is not None:
-        plain = access.plain(first)
+        plain = access.plain(first) or _tail(first)
         found = template_file(m, plain, env, node, frame) if isinstance(plain, str) else None
         return found or Unknown(frame.module.place(node), name="template", path="template")
     if name == "from_string" and first is not None and (written := text.known_text(first)) is not None:

@@ -6,8 +6,9 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from promptlint.frontends.python import access, engines, files, methods, named, standard, text
+from promptlint.frontends.python import access, engines, files, loading, methods, named, standard, text
 from promptlint.frontends.python.machine import Frame, Machine, root_of
+from promptlint.frontends.python.naming import SENDS, called_name
 from promptlint.frontends.python.pieces import Hole, Part, flat, worst
 from promptlint.frontends.python.values import NONE, ListV, Str, Unknown, Value
 from promptlint.layout import Cause, Kind, Scope
@@ -44,6 +45,8 @@ _SAME = frozenset(
         "isoformat",
     )
 )
+# Arguments that carry a prompt.
+_ASKED = ("prompt", "system_prompt", "user_prompt", "llm_prompt")
 # Takes off what differs between machines.
 KEPT = 40  # a default text of this length is a prompt, not a setting
 _RELATIVE = frozenset({"relpath", "relative_to", "basename"})
@@ -99,6 +102,8 @@ def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
     made = engines.made(m, path, given, node, frame)
     if made is not None:
         return made
+    if (prompt := loading.filled(m, path, given, node, frame)) is not None:
+        return prompt
     short = path.rsplit(".", 1)[-1]
     name = short
     if answers(m, path):
@@ -109,7 +114,7 @@ def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
         and isinstance(label := access.plain(given.args[-1 if short == "getattr" else 0]), str)
     ):
         name = label
-    derived = given.cause
+    derived = given.cause if not _asks(node, given) else None
     if short[:1].isupper():
         aim = given.get(*_AIMS)
         if aim is not None and aim.cause is not None and aim.cause.kind in (Kind.RANDOM, Kind.ROUTING):
@@ -180,6 +185,8 @@ def unknown_call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, 
     made = engines.made(m, path, given, node, frame)
     if made is not None:
         return made
+    if (prompt := loading.filled(m, path, given, node, frame)) is not None:
+        return prompt
     if short in ("format", "format_map") and (known := named.template(m, given, frame)) is not None:
         return methods.formatted(m, known, short, given, node, frame)
     if short == "format" and given.keywords and owner is None:
@@ -206,7 +213,8 @@ def unknown_call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, 
     if short in ("append", "insert", "extend", "clear", "remove"):
         m.recorder.mutated(m, callee, short, given, node, frame)
         return Unknown(place, name="", path=f"{path}()")
-    passed = given.cause if short not in ("get", "find", "query", "execute", "filter") else None
+    looks_up = short in ("get", "find", "query", "execute", "filter")
+    passed = given.cause if not (looks_up or _asks(node, given)) else None
     if passed is not None and passed.kind is Kind.IDENTIFIER:
         passed = None  # an identifier is what something is looked up by
     derived = worst(owner, passed)
@@ -240,6 +248,13 @@ def _is_prompt(value: Value) -> bool:
     """Tell whether a default is long enough for a prompt; a setting is short."""
     known = text.known_text(value)
     return known is not None and Str(known).literal_length() >= KEPT
+
+
+def _asks(node: ast.Call, given: Arguments) -> bool:
+    """Tell whether a call that is not known hands a prompt on: what comes back is an answer, and no part of it."""
+    if SENDS.search(called_name(node)):
+        return any(map(_is_prompt, [*given.args, *given.keywords.values()]))
+    return any(key in given.keywords and _is_prompt(given.keywords[key]) for key in _ASKED)
 
 
 def answers(m: Machine, path: str) -> bool:
