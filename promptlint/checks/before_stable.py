@@ -60,7 +60,7 @@ class BeforeStable:
         behind = Behind(layout)
         found = [
             (cause, finding, branches(layout, measure, index))
-            for index, place, cause in sorted(self._values(layout), key=lambda value: value[0])
+            for index, place, cause in sorted(self._values(layout, behind), key=lambda value: value[0])
             if (finding := self._finding(layout, measure, thresholds, behind, index, place, cause))
         ]
         groups = grouped(found)
@@ -68,7 +68,7 @@ class BeforeStable:
             groups = (finding for finding in groups if finding.kind in self.kinds)
         yield from costliest(groups)
 
-    def _values(self, layout: Layout) -> Iterator[tuple[int, Place, Cause]]:
+    def _values(self, layout: Layout, behind: Behind) -> Iterator[tuple[int, Place, Cause]]:
         """Yield each value that is this rule's: its segment, the place to report, and its cause."""
         clock = any(seen.what == "template-clock" for seen in layout.observations)  # PL401 tells of it
         for index, segment in enumerate(layout.segments):
@@ -78,6 +78,14 @@ class BeforeStable:
             if cause is not None and self.owns(cause, segment.section):
                 yield index, segment.place, cause
         for index, guard in loops(layout):
+            # How many turns there are is the conversation's own affair.
+            data = guard.cause is not None and guard.cause.kind in DATA
+            if (
+                data
+                and layout.segments[index].section is Section.MESSAGES
+                and behind.makes_turns(index, guard)
+            ):
+                continue
             if guard.cause is not None and self.owns(guard.cause, layout.segments[index].section):
                 yield index, guard.place, guard.cause
 
@@ -91,9 +99,11 @@ class BeforeStable:
         place: Place,
         cause: Cause,
     ) -> Finding | None:
-        if cause.scope is Scope.RELEASE or behind.kept_as_sent(index):
+        if cause.scope is Scope.RELEASE or behind.kept_as_sent(index, cause.kind):
             return None
-        cost = measure.lost_behind(index, cause.scope)
+        if behind.follows_turns(index):
+            return None
+        cost = behind.cost(index, cause.scope, cause.kind, measure)
         history = behind.history(index, cause.scope, cause.kind) and not behind.opens_turns(index, cause.kind)
         history = history and (cause.variant != ARGUMENT or cause.kind not in DATA)
         history = history or (cause.kind is Kind.UNORDERED and behind.turns_of(index, place))

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cached_property
 
-from promptlint.checks.base import NEAR, Measure, is_history
-from promptlint.layout import Kind, Layout, Scope, Section
+from promptlint.checks.base import DATA, NEAR, Measure, is_history
+from promptlint.findings import Cost
+from promptlint.layout import Guard, Kind, Layout, Scope, Section, Segment
 from promptlint.source import Place
 
 _TAG = re.compile(r"</?[\w:-]+>")
 _WORD = re.compile(r"\w")
+
+
+def _is_loop(guard: Guard) -> bool:
+    return guard.kind in ("for", "while")
 
 
 class Behind:
@@ -71,6 +77,30 @@ class Behind:
         turn = [segment for segment in segments if segment.message == last.message]
         return all(any(guard.place == loop for guard in segment.guards) for segment in turn)
 
+    def follows_turns(self, index: int) -> bool:
+        """Tell whether the conversation so far stands, as messages of its own, in front of a segment's message.
+
+        It has grown by the next request: no cache finds what is behind it where it was.
+        """
+        first = self._first_turns
+        return first is not None and first < index and not self._same_message(first, index)
+
+    @cached_property
+    def _first_turns(self) -> int | None:
+        for index, segment in enumerate(self._layout.segments):
+            whole = (segment.section, segment.message) not in self._written
+            if is_history(segment.cause) and whole and segment.section is Section.MESSAGES:
+                return index
+        return None
+
+    def _same_message(self, one: int, other: int) -> bool:
+        first, second = self._layout.segments[one], self._layout.segments[other]
+        return (first.section, first.message) == (second.section, second.message)
+
+    def makes_turns(self, index: int, loop: Guard) -> bool:
+        """Tell whether a loop makes whole messages, the one of a segment among them."""
+        return loop in self._around(self._layout.segments[index])
+
     def printed_by(self, loop: Place, measure: Measure) -> int:
         """Return the fixed tokens that the loop at a place prints for each element; 0 for a few words.
 
@@ -87,18 +117,76 @@ class Behind:
     def opens_turns(self, index: int, kind: Kind) -> bool:
         """Tell whether a segment is what a user asked: the turns behind it go on from it, and stay with it."""
         here = self._layout.segments[index]
-        return kind is Kind.REQUEST_INPUT and here.section is Section.MESSAGES and here.role == "user"
+        turn = here.section is Section.MESSAGES and here.role in (
+            "user",
+            "",
+        )  # "": messages that were given whole
+        return kind is Kind.REQUEST_INPUT and turn
 
     def only_closes(self, index: int) -> bool:
         """Tell whether no word stands behind a segment, only what closes it: ``</asked_at>``, ``".``, ``)``."""
         return self._last_word is None or self._last_word <= index
 
-    def kept_as_sent(self, index: int) -> bool:
+    def kept_as_sent(self, index: int, kind: Kind) -> bool:
         """Tell whether a segment belongs to a message that enters a conversation once and stays as it is.
 
         ``messages.append({"role": "user", "content": f"{now}: {text}"})`` costs nothing later: the next
-        request repeats the same bytes.
+        request repeats the same bytes. Data in the turns that each conversation begins with does, in the next one.
         """
         here = self._layout.segments[index]
         in_turn = here.section is Section.MESSAGES and here.role not in ("system", "developer")
-        return self._layout.repeated and in_turn
+        return self._layout.repeated and in_turn and not (kind in DATA and self._begins(here))
+
+    def _begins(self, here: Segment) -> bool:
+        """Tell whether a segment is of the turns that are there before a conversation goes on."""
+        segments = self._layout.segments
+        alone = all((s.section, s.message) == (here.section, here.message) for s in segments)
+        return not alone and not any(map(_is_loop, self._around(here)))
+
+    def _around(self, here: Segment) -> set[Guard]:
+        """Return the conditions and loops that a whole message stands in."""
+        return self._of_messages[here.section, here.message]
+
+    @cached_property
+    def _of_messages(self) -> dict[tuple[Section, int], set[Guard]]:
+        found: dict[tuple[Section, int], set[Guard]] = {}
+        for segment in self._layout.segments:
+            found.setdefault((segment.section, segment.message), set(segment.guards)).intersection_update(
+                segment.guards
+            )
+        return found
+
+    @cached_property
+    def _written(self) -> frozenset[tuple[Section, int]]:
+        """Return the messages in which the program has text of its own."""
+        return frozenset((s.section, s.message) for s in self._layout.segments if s.text and s.text.strip())
+
+    def cost(self, index: int, scope: Scope, kind: Kind, measure: Measure) -> Cost:
+        """Return the stable tokens behind a segment; behind data, those that could stand in front of it.
+
+        What a conversation asks for after the model's answer cannot, nor what each of its rounds adds::
+
+            issue, "Find the cause."      (the answer)      "Now write a patch. …"
+        """
+        cost = measure.lost_behind(index, scope)
+        end = self._turns_end(index) if kind in DATA else None
+        if end is None:
+            return cost
+        tokens = max(0, cost.tokens - measure.lost_behind(end - 1, scope).tokens)
+        return replace(cost, tokens=tokens, blocks=tokens // (measure.profile.block_tokens or 1))
+
+    def _turns_end(self, index: int) -> int | None:
+        """Return the first segment behind one that a conversation has only when it has gone on."""
+        segments = self._layout.segments
+        here = segments[index]
+        own = self._around(here)
+        for at in range(index + 1, len(segments)):
+            one = segments[at]
+            if one.section is not Section.MESSAGES or one.message == here.message:
+                continue
+            looped = any(_is_loop(guard) and guard not in own for guard in self._around(one))
+            if looped and self._layout.repeated and here.section is Section.MESSAGES:
+                return at
+            if not looped and one.role == "assistant" and (one.section, one.message) not in self._written:
+                return at
+        return None

@@ -57,7 +57,7 @@ class ConditionalSection:
         cause = guard.cause
         if cause is None or cause.scope is Scope.RELEASE or not _decides(guard, cause):
             return None
-        if behind.kept_as_sent(index):
+        if behind.kept_as_sent(index, cause.kind):
             return None
         cost = measure.lost_behind(index, cause.scope)
         history = behind.history(index, cause.scope, cause.kind)

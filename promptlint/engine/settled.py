@@ -5,15 +5,18 @@ A layout that code assembled from a template alternates between the two files::
     t.j2  "It is "    app.py  "noon"    t.j2  ". You are …"
     0 ── 6                              17 ── 40
 
-What the template has between 6 and 17 is settled: the program says what stands there.
+What the template has between 6 and 17 is settled: the program says what stands there. Between two messages, or
+between two texts of a Python file, there is code, and other prompts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from promptlint.layout import Confidence, Layout, Scope, Segment
+from promptlint.layout import Confidence, Layout, Scope, Section, Segment
 from promptlint.source import Place, Span
+
+FIELD = 120  # characters of the longest field, ends of strings around it included, within one text of a Python file
 
 
 def settled(path: str, layouts: Iterable[Layout]) -> tuple[Place, ...]:
@@ -29,13 +32,21 @@ def _gaps(path: str, segments: Sequence[Segment]) -> Iterator[Place]:
     """Yield the ranges of one file that are filled from elsewhere, between two of its own segments."""
     begun: int | None = None
     filled = False
+    message: tuple[Section, int] | None = None
     for segment in segments:
         if segment.place.path == path:
-            if begun is not None and filled and segment.place.span.start > begun:
-                yield Place(path, Span(begun, segment.place.span.start))
-            begun, filled = segment.place.span.end, True
+            start = segment.place.span.start
+            together = filled and message == (segment.section, segment.message)
+            if begun is not None and together and begun < start and _may_be_one(path, start - begun):
+                yield Place(path, Span(begun, start))
+            begun, filled, message = segment.place.span.end, True, (segment.section, segment.message)
         elif not _known(segment):
             filled = False
+
+
+def _may_be_one(path: str, length: int) -> bool:
+    """Tell whether a range of a file may be a hole of one text, by its length."""
+    return length <= FIELD or not path.endswith(".py")
 
 
 def _known(segment: Segment) -> bool:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from promptlint.engine.merge import merge
 from promptlint.engine.settled import settled
@@ -71,3 +72,13 @@ def test_a_traced_cause_replaces_a_guess_of_another_kind(make_finding: Make) -> 
     traced = make_finding(TEMPLATE, 6, 17)
     other = make_finding(TEMPLATE, 6, 17, code="PL502", kind=Kind.WHITESPACE, confidence=Confidence.LOW)
     assert merge([Result("t.j2", (guess, other)), Result("app.py", (traced,))]) == [traced, other]
+
+
+def test_between_two_messages_and_two_texts_of_a_python_file_there_is_code() -> None:
+    known = text("app.py", 3, 7)
+    assert settled("app.py", [layout(FRONT, known, replace(BACK, message=1))]) == ()
+    near, far = text("prompts.py", 30, 40), text("prompts.py", 900, 950)
+    assert settled("app.py", [layout(text("prompts.py", 0, 9), known, near)]) == (
+        Place("prompts.py", Span(9, 30)),
+    )
+    assert settled("app.py", [layout(text("prompts.py", 0, 9), known, far)]) == ()

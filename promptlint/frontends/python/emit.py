@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from promptlint.frontends.python import text
 from promptlint.frontends.python.engines import role_of
+from promptlint.frontends.python.forms import opened
 from promptlint.frontends.python.machine import fixed
 from promptlint.frontends.python.methods import filled_messages
 from promptlint.frontends.python.pieces import Alt, Hole, Lit, Loop, Part, Seg, flat
@@ -108,10 +109,10 @@ class Emitter:
         name = "" if (part.loop and cause is None) or of_message else part.name
         field = part.field if not part.loop else ""
         given = part.root if part.multiline and part.root in self.inputs and not of_message else ""
-        if self.section is Section.TOOLS and cause is None:
-            name = field = given = (
-                ""  # what a tool's definition is made from says nothing of how often it changes
-            )
+        if cause is None and (self.section is Section.TOOLS or self.role == "assistant"):
+            # What a tool's definition is made from says nothing of how often it changes; and what the model
+            # has answered is no input, whatever the program calls it.
+            name = field = given = ""
         origin = Origin(kind, part.expression, name, field=field, given=given)
         return Segment(
             part.place,
@@ -178,7 +179,7 @@ class Emitter:
 
     def messages(self, value: Value, place: Place, guards: tuple[Guard, ...] = ()) -> None:
         """Append a message list."""
-        items = value.items if isinstance(value, ListV) else [Item(value, spread=True)]
+        items = opened(value.items) if isinstance(value, ListV) else [Item(value, spread=True)]
         if isinstance(value, Template) and value.kind == "messages":
             items = [Item(v) for v in filled_messages(value)]
         elif isinstance(value, (Str, Template)):

@@ -6,7 +6,18 @@ import re
 from typing import TYPE_CHECKING
 
 from promptlint.frontends.python.pieces import Alt, Lit, Part
-from promptlint.frontends.python.values import Choice, DictV, ListV, Obj, Str, Template, Value
+from promptlint.frontends.python.values import (
+    Choice,
+    Const,
+    DictV,
+    Item,
+    ListV,
+    Obj,
+    Str,
+    Template,
+    Unknown,
+    Value,
+)
 
 if TYPE_CHECKING:
     from promptlint.frontends.python.calls import Arguments
@@ -51,9 +62,20 @@ _SYSTEM = ("system", "developer")
 
 def is_conversation(value: ListV) -> bool:
     """Tell whether a list is what a request starts with: a system message, and at least one other."""
-    return sum(is_message(i.value) for i in value.items) > 1 and any(
-        _role(i.value) in _SYSTEM for i in value.items
+    if len(value.items) < 2:
+        return False
+    return any(_role(i.value) in _SYSTEM for i in value.items) and (
+        sum(is_message(i.value) for i in value.items) > 1
     )
+
+
+def opened(items: list[Item]) -> list[Item]:
+    """Return the items of a list without what may have been put in before, where a system message opens it."""
+    if len(items) < 2:
+        return items
+    earlier, first = items[0], items[1]
+    unseen = earlier.spread and isinstance(earlier.value, Unknown) and earlier.value.place is None
+    return items[1:] if unseen and _role(first.value) in _SYSTEM else items
 
 
 def _role(value: Value) -> object:
@@ -62,6 +84,8 @@ def _role(value: Value) -> object:
         found = value.entries["role"].value
     elif isinstance(value, Obj):
         found = value.attrs.get("role")
+    if isinstance(found, Const):
+        return found.value
     return found.plain() if isinstance(found, Str) else None
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from promptlint.frontends.python import access, objects
 from promptlint.frontends.python.machine import MAX_DEPTH, MAX_STEPS, Frame, Kept, Machine, join, passed
+from promptlint.frontends.python.modules import Module
 from promptlint.frontends.python.nodes import children, statements, walk
 from promptlint.frontends.python.pieces import worst
-from promptlint.frontends.python.slicing import skipped, tells_of_prompts
+from promptlint.frontends.python.slicing import FORWARDING, forwards, skipped, tells_of_prompts
 from promptlint.frontends.python.values import (
     NONE,
     ClassV,
@@ -46,6 +47,8 @@ def enter(
         with m.afresh([func.node], steps):
             _symbolic_arguments(m, func, receiver, frame)
             result = _run(m, func, frame)
+            if record:
+                m.recorder.left(m, frame)
         if record:
             for inner in list(frame.names.values()):
                 # A handler or a worker, which somebody else calls.
@@ -120,7 +123,7 @@ def _symbolic(m: Machine, func: FuncV, arg: ast.arg, default: ast.expr | None, f
     ):
         return m.evaluate(default, frame)
     if arg.annotation is not None:
-        cls = annotated(m, arg.annotation, func)
+        cls = annotated(m, arg.annotation, func.module, func.closure)
         if cls is not None:
             return objects.symbolic(m, cls, arg.arg)
     one_line = arg.annotation is not None and _is_number(arg.annotation)
@@ -133,7 +136,9 @@ def _is_number(annotation: ast.expr) -> bool:
     return bool(names & {"int", "float", "bool"}) and names <= {"int", "float", "bool", "Optional", "Union"}
 
 
-def annotated(m: Machine, node: ast.expr, func: FuncV) -> ClassV | None:
+def annotated(
+    m: Machine, node: ast.expr, module: Module, closure: Mapping[str, Value] | None = None
+) -> ClassV | None:
     """Return the project class that an annotation names, ``| None`` and quotes taken off."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         try:
@@ -144,18 +149,20 @@ def annotated(m: Machine, node: ast.expr, func: FuncV) -> ClassV | None:
             if isinstance(child, ast.expr):
                 child.lineno, child.end_lineno, child.col_offset, child.end_col_offset = 1, 1, 0, 0
     if isinstance(node, ast.BinOp):
-        return annotated(m, node.left, func) or annotated(m, node.right, func)
+        return annotated(m, node.left, module, closure) or annotated(m, node.right, module, closure)
     if isinstance(node, ast.Subscript) and isinstance(node.value, (ast.Name, ast.Attribute)):
         outer = node.value.id if isinstance(node.value, ast.Name) else node.value.attr
-        return annotated(m, node.slice, func) if outer in ("Optional", "Annotated", "Type") else None
+        return (
+            annotated(m, node.slice, module, closure) if outer in ("Optional", "Annotated", "Type") else None
+        )
     if isinstance(node, ast.Tuple) and node.elts:
-        return annotated(m, node.elts[0], func)
+        return annotated(m, node.elts[0], module, closure)
     if not isinstance(node, (ast.Name, ast.Attribute)):
         return None
     if isinstance(node, ast.Name):
-        value = (func.closure or {}).get(node.id) or objects.module_name(m, func.module, node.id)
+        value = (closure or {}).get(node.id) or objects.module_name(m, module, node.id)
     else:
-        value = m.evaluate(node, Frame(func.module, {}, None, frozen=True))
+        value = m.evaluate(node, Frame(module, {}, None, frozen=True))
     return value if isinstance(value, ClassV) else None
 
 
@@ -375,7 +382,8 @@ def worth(func: FuncV) -> bool:
 
 
 def _shape(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Shape:
-    count, texts, gives, changes, yields = 0, False, False, node.name in ("__init__", "__post_init__"), False
+    count, texts, gives, yields, hands_on = 0, False, False, False, False
+    changes = node.name in ("__init__", "__post_init__")
     stack: list[ast.AST] = list(node.body)
     while stack:
         child = stack.pop()
@@ -385,6 +393,7 @@ def _shape(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Shape:
                 isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
             ):
                 continue  # an error's text, a docstring
+            hands_on = hands_on or forwards(child)
             gives = gives or (isinstance(child, ast.Return) and child.value is not None)
         elif isinstance(child, ast.Name):
             continue
@@ -401,6 +410,7 @@ def _shape(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Shape:
             yields = True
             gives = gives or child.value is not None
         stack.extend(children(child))
+    changes = changes or (hands_on and count <= FORWARDING)
     worth = (gives or changes) and (texts or count <= SMALL)
     return Shape(yields and _generates(node), worth, changes)
 

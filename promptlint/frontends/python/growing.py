@@ -13,7 +13,8 @@ In ``prompt`` there are skills, in the order in which ``scan`` put them there: t
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 
 from promptlint.frontends.python.machine import Machine
 from promptlint.frontends.python.modules import Read
@@ -24,11 +25,18 @@ from promptlint.layout import Cause, Kind
 MAX_STEPS = 400  # of one method that fills
 MAX_METHODS = 2  # that are run for one attribute
 _MAKING = ("__init__", "__post_init__", "model_post_init")
+_LIST = re.compile(r"(?:typing\.)?(?:list|List|deque|Deque)\b")
 _GROWING = frozenset(("append", "extend", "insert", "add", "update", "setdefault", "appendleft"))
 
 
-def fill(cls: ClassV, obj: Obj) -> None:
-    """Put something unknown into the collections of an instance that other methods fill."""
+def fill(cls: ClassV, obj: Obj, declared: Iterable[tuple[str, ast.AnnAssign]] = ()) -> None:
+    """Put something unknown into the collections of an instance that other methods fill.
+
+    ``declared`` are the fields of a data class: one that is a list is empty in a new instance.
+    """
+    for attr, statement in declared:
+        if attr in fillers(cls) and _LIST.match(ast.unparse(statement.annotation)):
+            obj.attrs[attr] = ListV([])
     for attr, value in obj.attrs.items():
         if isinstance(value, (ListV, DictV)) and _is_empty(value) and attr in fillers(cls):
             some = Unknown(None, name=f"{attr}[]", path=f"{attr}[]")

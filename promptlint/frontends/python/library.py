@@ -43,6 +43,11 @@ _SAME = frozenset(
         "rstrip",
         "strftime",
         "isoformat",
+        "replace",
+        "split",
+        "splitlines",
+        "removeprefix",
+        "removesuffix",
     )
 )
 # Arguments that carry a prompt.
@@ -176,7 +181,8 @@ def unknown_call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, 
         return _clock_method(m, callee, short, given, node, frame)
     if "." in path and (short in _SAME or (short == "get" and not given.args)):
         base = callee.name.rsplit(".", 1)[0] if "." in callee.name else callee.name
-        return Unknown(place, name=base, path=path, cause=owner, loop=callee.loop)
+        cause = worst(owner, given.cause) if short == "replace" else owner
+        return Unknown(place, name=base, path=path, cause=cause, loop=callee.loop)
     found = volatile(m, path, given, node, frame)
     if found is not None and not (found.kind is Kind.RANDOM and owner is None and _seeded_receiver(path)):
         return Unknown(

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterable
 
 from promptlint.frontends.python import access, standard
 from promptlint.frontends.python.conditions import guard_of, name_in
 from promptlint.frontends.python.history import is_history
 from promptlint.frontends.python.machine import Frame, Machine, join, repeat_parts
+from promptlint.frontends.python.naming import OVER_TURNS, RETRIES
 from promptlint.frontends.python.nodes import children, walk
 from promptlint.frontends.python.values import Const, Item, ListV, Str, Unknown, Value
 from promptlint.layout import Cause, Guard, Scope
 
-# Loops over what is said or done one after another; other collections are data, each element for itself.
-_TURNS = re.compile(
-    r"turn|step|round|iteration|cycle|episode|message|utterance|question|quer(y|ies)|user_?input|stdin|\bline",
-    re.IGNORECASE,
-)
-_RETRY = re.compile(r"retr(y|ies)|attempt|tries\b", re.IGNORECASE)
 MAX_UNROLLED = 12  # statements of a body that is run for each element
 
 
@@ -42,7 +36,7 @@ def run_for(m: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> bool:
     )
     loop = next(m.fresh)
     written = f"{frame.module.text(node.target)} in {guard.expression}"
-    if (_counts(node.iter) or _TURNS.search(written)) and not _RETRY.search(written):
+    if (_counts(node.iter) or OVER_TURNS.search(written)) and not RETRIES.search(written):
         m.turns.add(loop)
     element = access.element(m, iterable, node.iter, frame)
     if _counts(node.iter):
@@ -57,7 +51,7 @@ def run_while(m: Machine, node: ast.While, frame: Frame) -> bool:
     test = m.evaluate(node.test, frame)
     guard = guard_of(m, node.test, test, frame, kind="while")
     loop = next(m.fresh)
-    if not _RETRY.search(guard.expression):
+    if not RETRIES.search(guard.expression):
         m.turns.add(loop)
     _body(m, guard, loop, node.body, frame, lambda: None, None)
     return False

@@ -27,6 +27,12 @@ NOT_SENT = re.compile(
     r"capture|set_attribute|add_row|markdown|header|caption))$|Error$|Exception$"
 )
 
+# Loops over what is said or done one after another; other collections are data, each element for itself.
+OVER_TURNS = re.compile(
+    r"turn|step|round|iteration|cycle|episode|message|utterance|question|quer(y|ies)|user_?input|stdin|\bline",
+    re.IGNORECASE,
+)
+RETRIES = re.compile(r"retr(y|ies)|attempt|tries\b", re.IGNORECASE)
 # Names of calls that take the messages of a request, of whatever class they are.
 SENDS = re.compile(r"chat|complet|generate|invoke|llm|predict|respon[ds]|converse|ask", re.IGNORECASE)
 
@@ -66,3 +72,10 @@ _OF_TOOL = frozenset(
 def describes_a_tool(called: str, given: Arguments) -> bool:
     """Tell whether a call with a description makes a tool, or a field of one: tasks and settings have some too."""
     return _TOOL.search(called) is not None or not _OF_TOOL.isdisjoint(given.keywords)
+
+
+def goes_on(kind: str, expression: str) -> bool:
+    """Tell whether a loop, as a condition of that kind, is one in which a conversation goes on."""
+    if kind == "for":
+        return OVER_TURNS.search(expression) is not None and not RETRIES.search(expression)
+    return kind == "while" and not RETRIES.search(expression)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from promptlint.frontends.python import access, files, growing
+from promptlint.frontends.python.history import HISTORY
 from promptlint.frontends.python.machine import MAX_STEPS, Frame, Machine, passed
 from promptlint.frontends.python.modules import Module, Read
 from promptlint.frontends.python.nodes import walk
@@ -182,7 +183,8 @@ def symbolic(m: Machine, cls: ClassV, name: str = "self") -> Obj:
 
             with m.project.reading(reads):
                 enter(m, init, made, record=False, steps=MAX_INIT_STEPS)
-        growing.fill(cls, made)
+        declared = fields(cls) if is_data(cls) else {}
+        growing.fill(cls, made, ((name, statement) for name, (_, statement) in declared.items()))
         m.instances[cls.node] = made, frozenset(reads)
     known, read = m.instances[cls.node]
     m.project.reads |= read
@@ -252,8 +254,25 @@ def attribute(m: Machine, obj: Obj, attr: str, node: ast.expr, frame: Frame) -> 
             obj.busy.discard(attr)
         if value is not None:
             return value
+    if (part := _part(m, cls, attr, label)) is not None:
+        obj.attrs[attr] = part  # what is put into it is there when it is asked for again
+        return part
     path = f"{obj.name}.{attr}"
     return Unknown(place, name=label, path=path)
+
+
+def _part(m: Machine, cls: ClassV, attr: str, label: str) -> Obj | None:
+    """Return what a field of a data class holds, as its annotation names it, if that keeps a conversation."""
+    declared = fields(cls).get(attr) if is_data(cls) else None
+    if declared is None:
+        return None
+    from promptlint.frontends.python.functions import annotated
+
+    one, statement = declared
+    found = annotated(m, statement.annotation, one.module)
+    if found is None or not any(HISTORY.search(name) for name in growing.fillers(found)):
+        return None
+    return symbolic(m, found, label)
 
 
 def _says(default: Value) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from promptlint.frontends.python import access, audience, constants, engines, text
+from promptlint.frontends.python.conversing import all_held, grows, held
 from promptlint.frontends.python.emit import Emitter, emitter_of
 from promptlint.frontends.python.forms import (
     MIN_TEXT,
@@ -96,12 +97,14 @@ class Recorder(HistoryWatch):
             return
         if path and NOT_SENT.search(path):
             return
-        if SENDS.search(called_name(node)):
-            every: list[tuple[int | str, Value]] = [*enumerate(given.args), *given.keywords.items()]
-            for key, argument in every:
-                if isinstance(argument, ListV) and key not in _MESSAGES:
+        every: list[tuple[int | str, Value]] = [*enumerate(given.args), *given.keywords.items()]
+        for key, argument in every:
+            if isinstance(argument, ListV | Obj) and key not in _MESSAGES:
+                by_name = isinstance(argument, ListV) and SENDS.search(called_name(node))
+                sent = argument if by_name else held(argument)
+                if isinstance(sent, ListV):
                     at = given.nodes.get(key, node)
-                    self.message_list(m, argument.name or "messages", argument, at, frame)
+                    self.message_list(m, sent.name or "messages", sent, at, frame)
         for keyword, argument in given.keywords.items():
             given_to_agent = keyword == "task" and called_name(node).endswith("Agent")
             if (is_prompt_name(keyword) or given_to_agent) and is_text(argument):
@@ -188,6 +191,14 @@ class Recorder(HistoryWatch):
                 self.text(m, name, value, node, frame, Confidence.LOW)
         elif isinstance(value, ListV) and is_conversation(value):
             self.message_list(m, name, value, node, frame)
+
+    def left(self, m: Machine, frame: Frame) -> None:
+        """An entry has ended: the conversations that it filled are there, whoever sends them."""
+        if self.silent or frame.func is None:
+            return
+        for value in all_held(frame.names.values()):
+            name = value.name or "messages"
+            self.message_list(m, name, value, frame.func.node, frame, repeated=grows(value))
 
     def yielded(self, m: Machine, value: ListV, frame: Frame) -> None:
         """A generator gave messages one by one."""
@@ -379,14 +390,17 @@ class Recorder(HistoryWatch):
             layout = replace(layout, repeated=True)
         self.add(m, layout.with_segments(tuple(emitter.segments), emitter.gaps))
 
-    def message_list(self, m: Machine, name: str, value: ListV, node: ast.AST, frame: Frame) -> None:
-        """Keep a list of messages."""
+    def message_list(
+        self, m: Machine, name: str, value: ListV, node: ast.AST, frame: Frame, *, repeated: bool = False
+    ) -> None:
+        """Keep a list of messages; ``repeated`` tells that they go on in a loop that has ended."""
         if not any(is_message(i.value) for i in value.items):
             return
         place = frame.module.place(node)
         emitter = self.emitter(m)
         emitter.messages(value, place)
         layout = self._layout(m, f"{name} in {where(frame)}", place, LayoutKind.PROMPT, Confidence.MEDIUM)
+        layout = replace(layout, repeated=layout.repeated or repeated)
         self.add(m, layout.with_segments(tuple(emitter.segments), emitter.gaps))
 
     def tool(self, m: Machine, value: DictV, place: Place, frame: Frame) -> None:

@@ -178,10 +178,28 @@ def _is_quiet(statement: ast.stmt) -> bool:
     return name in _QUIET and not into
 
 
+FORWARDING = 8  # statements of the longest method that is there to hand on what it is given
+
+
+def forwards(statement: ast.stmt) -> bool:
+    """Tell whether a statement hands something to its object, or to a part of it: ``self.add("user", text)``."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    call = call.value if isinstance(call, ast.Await) else call
+    if not (
+        isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and (call.args or call.keywords)
+    ):
+        return False
+    owner: ast.expr = call.func.value
+    while isinstance(owner, ast.Attribute):
+        owner = owner.value
+    return isinstance(owner, ast.Name) and owner.id == "self" and call.func.attr not in _QUIET
+
+
 def _skipped(node: Function) -> frozenset[int]:
     statements = nodes.statements(node.body)
     live: set[int] = set()
     needed: set[str] = set()
+    short = len(statements) <= FORWARDING
     for statement in statements:
         found = digest(statement)
         if isinstance(statement, _ALWAYS):
@@ -189,7 +207,7 @@ def _skipped(node: Function) -> frozenset[int]:
             needed |= found.used
             needed.update(n.id for n in nodes.walk(statement) if isinstance(n, ast.Name))
         elif isinstance(statement, ast.Return | ast.Raise | ast.Continue | ast.Break) or (
-            (found.gives or found.telling) and not _is_quiet(statement)
+            (found.gives or found.telling or (short and forwards(statement))) and not _is_quiet(statement)
         ):
             live.add(id(statement))
             needed |= found.used

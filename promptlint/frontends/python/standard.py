@@ -149,6 +149,11 @@ def _second(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value
     return given.args[1] if len(given.args) > 1 else None
 
 
+def _third(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    value = given.get(2, "string")
+    return value if isinstance(value, Str | Unknown) else None
+
+
 def _last(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
     return given.args[-1] if given.args else None
 
@@ -418,6 +423,10 @@ HANDLERS: dict[str, Handler] = {
     "textwrap.indent": _same,
     "textwrap.fill": _same,
     "html.escape": _same,
+    "html.unescape": _same,
+    "re.sub": _third,
+    "textwrap.shorten": _same,
+    "unicodedata.normalize": _second,
     "itertools.chain": _chain,
     "random.shuffle": _shuffle,
     "asyncio.gather": _gather,
