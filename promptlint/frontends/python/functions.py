@@ -37,16 +37,25 @@ SMALL = 30  # a function with fewer statements is always worth a look
 
 
 def enter(
-    m: Machine, func: FuncV, receiver: Value | None, *, record: bool = True, steps: int = MAX_STEPS
+    m: Machine,
+    func: FuncV,
+    receiver: Value | None,
+    *,
+    record: bool = True,
+    steps: int = MAX_STEPS,
+    whole: bool = False,
 ) -> Value:
-    """Run a function as an entry: nothing is known of its arguments but their names and types."""
+    """Run a function as an entry: nothing is known of its arguments but their names and types.
+
+    ``whole`` runs the statements too that can matter for no prompt.
+    """
     frame = Frame(func.module, {}, func, func.cls, receiver, func.closure, depth=0)
     silent = m.recorder.silent
     m.recorder.silent = silent or not record
     try:
         with m.afresh([func.node], steps):
             _symbolic_arguments(m, func, receiver, frame)
-            result = _run(m, func, frame)
+            result = _run(m, func, frame, whole=whole)
             if record:
                 m.recorder.left(m, frame)
         if record:
@@ -166,13 +175,13 @@ def annotated(
     return value if isinstance(value, ClassV) else None
 
 
-def _run(m: Machine, func: FuncV, frame: Frame) -> Value:
+def _run(m: Machine, func: FuncV, frame: Frame, *, whole: bool = False) -> Value:
     """Run a body and return what it returns."""
     func.ran = True
     node = func.node
     if isinstance(node, ast.Lambda):
         return m.evaluate(node.body, frame)
-    frame.skip = skipped(node)
+    frame.skip = frozenset() if whole else skipped(node)
     if shape(node).generates:
         frame.yields = []
     depth = len(m.guards)

@@ -39,13 +39,37 @@ def fill(cls: ClassV, obj: Obj, declared: Iterable[tuple[str, ast.AnnAssign]] = 
             obj.attrs[attr] = ListV([])
     for attr, value in obj.attrs.items():
         if isinstance(value, (ListV, DictV)) and _is_empty(value) and attr in fillers(cls):
-            some = Unknown(None, name=f"{attr}[]", path=f"{attr}[]")
-            if isinstance(value, ListV):
-                value.items.append(Item(some, spread=True))
-                value.name = value.name or attr
-            else:
-                value.rest.append(some)
-            obj.grown.add(attr)
+            _put(obj, attr, value)
+
+
+def _put(obj: Obj, attr: str, value: ListV | DictV) -> None:
+    some = Unknown(None, name=f"{attr}[]", path=f"{attr}[]")
+    if isinstance(value, ListV):
+        value.items.append(Item(some, spread=True))
+        value.name = value.name or attr
+    else:
+        value.rest.append(some)
+    obj.grown.add(attr)
+
+
+def fill_later(obj: Obj, attr: str, func: FuncV | None) -> None:
+    """Put something unknown into a collection that is read while it is empty, of an object that a process has one of.
+
+    Somebody has called its methods by then; one that fills (``func``) reads it in order to do so.
+    """
+    value, cls = obj.attrs.get(attr), obj.cls
+    if (
+        cls is None
+        or not isinstance(value, (ListV, DictV))
+        or not _is_empty(value)
+        or value.order is not None
+    ):
+        return
+    filling = fillers(cls).get(attr, ())
+    if filling and (
+        func is None or (func.name not in _MAKING and all(func.node is not f.node for f in filling))
+    ):
+        _put(obj, attr, value)
 
 
 def _is_empty(value: ListV | DictV) -> bool:
@@ -73,12 +97,38 @@ def _orders(m: Machine, cls: ClassV, attr: str) -> Iterator[Cause]:
     from promptlint.frontends.python.functions import enter
     from promptlint.frontends.python.objects import symbolic
 
-    for method in fillers(cls)[attr][:MAX_METHODS]:
+    methods = fillers(cls)[attr]
+    through = list(_through(cls, {method.name for method in methods}))
+    for method in [*methods[:MAX_METHODS], *through[:MAX_METHODS]]:
         obj = symbolic(m, cls)
-        enter(m, method, obj, record=False, steps=MAX_STEPS)
+        enter(m, method, obj, record=False, steps=MAX_STEPS, whole=method in through)
         cause = _order(obj.attrs.get(attr))
         if cause is not None:
             yield cause
+
+
+def _through(cls: ClassV, names: set[str]) -> Iterator[FuncV]:
+    """Yield the methods that call one of some others in a loop: ``for path in folder.glob("*"): self.register(path)``."""
+    for one in cls.mro():
+        for func in one.namespace.values():
+            if isinstance(func, FuncV) and func.name not in names and not names.isdisjoint(_looped(func)):
+                yield func
+
+
+def _looped(func: FuncV) -> frozenset[str]:
+    """Return the methods of its object that a method calls in loops, remembered on its node."""
+    known: frozenset[str] | None = getattr(func.node, "_looped", None)
+    if known is None:
+        loops = (n for n in walk(func.node) if isinstance(n, ast.For | ast.AsyncFor))
+        calls = (n.func for loop in loops for n in walk(loop) if isinstance(n, ast.Call))
+        known = func.node._looped = frozenset(  # type: ignore[union-attr]
+            called.attr
+            for called in calls
+            if isinstance(called, ast.Attribute)
+            and isinstance(called.value, ast.Name)
+            and called.value.id == "self"
+        )
+    return known
 
 
 def _order(value: Value | None) -> Cause | None:

@@ -119,7 +119,9 @@ def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
         and isinstance(label := access.plain(given.args[-1 if short == "getattr" else 0]), str)
     ):
         name = label
-    derived = given.cause if not _asks(node, given) else None
+    derived = given.cause
+    if derived is not None and _asks(node, given):
+        derived = None
     if short[:1].isupper():
         aim = given.get(*_AIMS)
         if aim is not None and aim.cause is not None and aim.cause.kind in (Kind.RANDOM, Kind.ROUTING):
@@ -220,8 +222,8 @@ def unknown_call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, 
         m.recorder.mutated(m, callee, short, given, node, frame)
         return Unknown(place, name="", path=f"{path}()")
     looks_up = short in ("get", "find", "query", "execute", "filter")
-    passed = given.cause if not (looks_up or _asks(node, given)) else None
-    if passed is not None and passed.kind is Kind.IDENTIFIER:
+    passed = given.cause if not looks_up else None
+    if passed is not None and (passed.kind is Kind.IDENTIFIER or _asks(node, given)):
         passed = None  # an identifier is what something is looked up by
     derived = worst(owner, passed)
     if short in _RELATIVE and derived is not None and derived.kind is Kind.ENVIRONMENT:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 from promptlint.frontends.mapped import MappedText
@@ -33,7 +34,7 @@ def filled(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame
 
     None unless there is exactly one such file, and one of the values has the name of a field.
     """
-    if not (given.args or given.keywords) or not _LOADS.search(".".join(path.rsplit(".", 2)[-2:])):
+    if not (given.args or given.keywords) or not _loads(path):
         return None
     name, values = _read(given)
     if not name or not values:
@@ -48,6 +49,12 @@ def filled(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame
     m.project.reads.add((file, None))
     m.recorder.template(m, Template(parts, values, kind="jinja"), node, frame, final=True)
     return Str(text.fill(parts, values, given.rest, False))
+
+
+@cache
+def _loads(path: str) -> bool:
+    """Tell whether what is called, or whose method it is, is named after templates."""
+    return _LOADS.search(".".join(path.rsplit(".", 2)[-2:])) is not None
 
 
 def _read(given: Arguments) -> tuple[str, dict[str, Value]]:

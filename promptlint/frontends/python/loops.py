@@ -11,7 +11,8 @@ from promptlint.frontends.python.history import is_history
 from promptlint.frontends.python.machine import Frame, Machine, join, repeat_parts
 from promptlint.frontends.python.naming import OVER_TURNS, RETRIES
 from promptlint.frontends.python.nodes import children, walk
-from promptlint.frontends.python.values import Const, Item, ListV, Str, Unknown, Value
+from promptlint.frontends.python.scrambling import scramble
+from promptlint.frontends.python.values import Const, Item, ListV, Str, Unknown, Value, moment
 from promptlint.layout import Cause, Guard, Scope
 
 MAX_UNROLLED = 12  # statements of a body that is run for each element
@@ -41,7 +42,13 @@ def run_for(m: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> bool:
     element = access.element(m, iterable, node.iter, frame)
     if _counts(node.iter):
         element = _counted(node, element, loop, frame)
-    _body(m, guard, loop, node.body, frame, lambda: _assign(m, node.target, element, frame), order)
+
+    def start() -> None:
+        _assign(m, node.target, element, frame)
+        if order is not None:
+            scramble(m, node, frame)
+
+    _body(m, guard, loop, node.body, frame, start, order)
     m.execute(node.orelse, frame)
     return False
 
@@ -127,7 +134,7 @@ def _body(
     m.loops.append(loop)
     depth = len(m.guards)
     if order is not None:
-        m.orders.append((depth, order))
+        m.orders.append((moment(), order))
     try:
         with m.under(guard):
             _forget(frame, body, loop)

@@ -95,7 +95,7 @@ class Machine:
         self.guards: list[Guard] = []
         self.loops: list[int] = []
         self.turns: set[int] = set()  # loops over turns or steps, not over data, and not until it goes well
-        self.orders: list[tuple[int, Cause]] = []  # unordered loops being run: depth of guards, why
+        self.orders: list[tuple[int, Cause]] = []  # unordered loops being run: when they began, why
         self.stack: list[ast.AST] = []
         self.own = 0
         self.steps = 0
@@ -119,8 +119,8 @@ class Machine:
     execute: Callable[[list[ast.stmt], Frame], bool]
 
     def scramble(self, grown: ListV | DictV) -> None:
-        """Note that a collection from outside grows in a loop that has no fixed order."""
-        if self.orders and grown.order is None and grown.depth <= self.orders[-1][0]:
+        """Note that a collection that was there before grows in a loop that has no fixed order."""
+        if self.orders and grown.order is None and grown.born < self.orders[-1][0]:
             grown.order = self.orders[-1][1]
 
     def volatile(self, path: str) -> Volatile | None:

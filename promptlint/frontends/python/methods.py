@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from promptlint.frontends.python import access, engines, files, known, library, text
+from promptlint.frontends.python import access, engines, files, known, library, standard, text
 from promptlint.frontends.python.machine import Frame, Machine, passed
 from promptlint.frontends.python.pieces import Alt, Lit, Loop, Part, Seg, worst
 from promptlint.frontends.python.values import (
@@ -246,6 +246,7 @@ def _list(m: Machine, value: ListV, name: str, given: Arguments, node: ast.Call,
     if name in ("sort", "reverse"):
         if name == "sort":
             value.order = None
+            value.items[:] = standard.settled(value.items)
             if not given.keywords and not guards:
                 value.items[:] = known.sort(value.items)
         elif not guards and not m.loops:

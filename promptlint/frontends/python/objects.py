@@ -213,6 +213,8 @@ def attribute(m: Machine, obj: Obj, attr: str, node: ast.expr, frame: Frame) -> 
     label = attr if obj.name in ("self", "cls", "") else f"{obj.name}.{attr}"
     written = writes(m, cls).get(attr) if cls is not None else None
     own = obj.attrs.get(attr)
+    if obj.kept is Scope.PROCESS and isinstance(own, (ListV, DictV)):
+        growing.fill_later(obj, attr, frame.func)
     if attr in obj.grown and isinstance(own, (ListV, DictV)):
         obj.grown.discard(attr)
         own.order = own.order or growing.order(m, obj, attr)
@@ -289,6 +291,9 @@ def settle(obj: Obj) -> None:
     if obj.pending is not None:
         pending, obj.pending = obj.pending, None
         pending()
+        for value in obj.attrs.values():
+            if isinstance(value, (ListV, DictV)):
+                value.born = min(value.born, obj.born)
 
 
 def super_attribute(m: Machine, value: Super, attr: str, node: ast.expr, frame: Frame) -> Value:

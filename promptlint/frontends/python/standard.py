@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from promptlint.frontends.python import access, audience, functions, known, text
@@ -24,7 +25,7 @@ from promptlint.frontends.python.values import (
     Value,
     choice,
 )
-from promptlint.layout import Cause, Confidence, Kind, Observation, Scope
+from promptlint.layout import Cause, Confidence, Guard, Kind, Observation, Scope
 
 if TYPE_CHECKING:
     from promptlint.frontends.python.calls import Arguments
@@ -115,11 +116,24 @@ def _in_order(m: Machine, value: Value, by_key: bool, node: ast.Call, frame: Fra
     if isinstance(value, DictV):
         value = ListV(access.items(m, value, node, frame), "list", None, len(m.guards))
     if isinstance(value, ListV):
-        items = [Item(in_order(i.value), i.guards, i.spread) if i.spread else i for i in value.items]
+        items = settled(value.items)
         out = ListV(items if by_key else known.sort(items), "list", None, len(m.guards))
         out.name = value.name
         return out
     return in_order(value)
+
+
+def settled(items: Sequence[Item]) -> list[Item]:
+    """Return the elements of a list as they are when it is sorted, in whichever order a loop put them there."""
+    return [
+        Item(in_order(i.value) if i.spread else i.value, tuple(map(_of_data, i.guards)), i.spread)
+        for i in items
+    ]
+
+
+def _of_data(guard: Guard) -> Guard:
+    disorder = guard.cause is not None and guard.cause.kind is Kind.UNORDERED
+    return replace(guard, scope=Scope.UNKNOWN, cause=None) if disorder else guard
 
 
 def in_order(value: Value) -> Value:

@@ -117,6 +117,8 @@ def assign(m: Machine, target: ast.expr, value: Value, frame: Frame) -> None:
             value.name = target.id
         if target.id in frame.exports:
             frame.module.names[target.id] = value
+            if isinstance(value, Obj):
+                value.kept = Scope.PROCESS
         else:
             frame.names[target.id] = value
         m.recorder.named(m, target.id, value, target, frame)

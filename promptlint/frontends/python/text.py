@@ -37,7 +37,7 @@ def parts_of(value: Value, place: Place, expression: str) -> tuple[Part, ...]:
         marker = value.plain() if len(value.parts) == 1 else None
         if marker is not None and _MARKER.fullmatch(marker):
             return (Lit(marker, fixed(place, marker), whole=True),)
-        if value.has_text(SHORT):
+        if value.has_text(SHORT) and _longest(value.parts) >= SHORT:
             return value.parts
         of_template = value.has_text(1)
         return tuple(_enter(p, place, of_template) for p in value.parts)
@@ -58,6 +58,17 @@ def parts_of(value: Value, place: Place, expression: str) -> tuple[Part, ...]:
     if isinstance(value, Obj) and value.kind == "path":
         return (Lit(value.name, fixed(place, value.name), whole=True),)
     return (hole(place, value, expression),)
+
+
+def _longest(parts: tuple[Part, ...]) -> int:
+    """Return how many characters are known of the longest text that pieces stand for."""
+    known = 0
+    for part in parts:
+        if isinstance(part, Alt):
+            known += max(map(_longest, part.branches), default=0)
+        else:
+            known += _longest(part.parts) if isinstance(part, Loop) else len(text_of(part))
+    return known
 
 
 def _enter(part: Part, place: Place, of_template: bool) -> Part:

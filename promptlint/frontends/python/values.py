@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, count
 from typing import TYPE_CHECKING
 
 from promptlint.frontends.python.pieces import (
@@ -29,6 +29,9 @@ from promptlint.source import Place
 
 if TYPE_CHECKING:
     from promptlint.frontends.python.modules import Module
+
+
+_made = count(1)  # collections and objects, in the order in which they are made
 
 
 class Value:
@@ -148,7 +151,7 @@ class Item:
 class ListV(Value):
     """A list, tuple or set. ``order`` says why its order is not fixed, if it is not."""
 
-    __slots__ = ("depth", "items", "kind", "name", "order", "owner")
+    __slots__ = ("born", "depth", "items", "kind", "name", "order", "owner")
 
     def __init__(
         self, items: list[Item], kind: str = "list", order: Cause | None = None, depth: int = 0
@@ -159,6 +162,7 @@ class ListV(Value):
         self.depth = depth
         self.name = ""
         self.owner = ""
+        self.born = next(_made)
 
     @property
     def cause(self) -> Cause | None:  # type: ignore[override]
@@ -173,7 +177,7 @@ class ListV(Value):
 class DictV(Value):
     """A mapping in insertion order. ``rest`` holds values merged in from unknown mappings."""
 
-    __slots__ = ("depth", "entries", "order", "place", "rest")
+    __slots__ = ("born", "depth", "entries", "order", "place", "rest")
 
     def __init__(self, depth: int = 0, place: Place | None = None) -> None:
         self.order: Cause | None = None  # why the order of insertion is not fixed
@@ -181,6 +185,7 @@ class DictV(Value):
         self.rest: list[Value] = []
         self.depth = depth
         self.place = place
+        self.born = next(_made)
 
     @property
     def cause(self) -> Cause | None:  # type: ignore[override]
@@ -191,6 +196,11 @@ class DictV(Value):
         """Return the value of a constant key."""
         item = self.entries.get(key)
         return item.value if item else None
+
+
+def moment() -> int:
+    """Return a number above those of all collections made before, and below those made later."""
+    return next(_made)
 
 
 class FuncV(Value):
@@ -292,7 +302,7 @@ class ClassV(Value):
 class Obj(Value):
     """An instance of a project class, or of a library class that the evaluator models (``kind``)."""
 
-    __slots__ = ("attrs", "busy", "cls", "grown", "kept", "kind", "name", "pending", "place")
+    __slots__ = ("attrs", "born", "busy", "cls", "grown", "kept", "kind", "name", "pending", "place")
 
     def __init__(
         self, cls: ClassV | None = None, kind: str = "", name: str = "", place: Place | None = None
@@ -306,6 +316,7 @@ class Obj(Value):
         self.grown: set[str] = set()  # collections that other methods have filled before
         self.kept: Scope | None = Scope.SESSION  # how long it lives; None: made anew for each request
         self.pending: Callable[[], object] | None = None  # the constructor, until an attribute is asked for
+        self.born = next(_made)
 
 
 class Ext(Value):
