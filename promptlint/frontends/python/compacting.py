@@ -19,11 +19,19 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 
 from promptlint.frontends.python.history import HISTORY
 from promptlint.frontends.python.nodes import walk
-from promptlint.frontends.python.turnlists import Function, exceeds, last_name
+from promptlint.frontends.python.turnlists import (
+    SUMMARY,
+    Body,
+    Seen,
+    exceeds,
+    is_turns,
+    is_turns_name,
+    last_name,
+    parts_of,
+)
 
 _PURPOSE = re.compile(
     r"compact|compress|condens|truncat|trim|prun(e|ing)|evict|reduc(e|er|ing|tion)|shrink|summar|window|forget|keep",
@@ -34,32 +42,19 @@ _OF_ONE = re.compile(
     r"(message|text|string|content|output|result|line|document|file|page|id|name)$", re.IGNORECASE
 )
 _REST = re.compile(r"remain|rest$|recent|kept|keep|tail|latest", re.IGNORECASE)
-_TURNS = re.compile(
-    r"(^|_)(messages|msgs|turns|rounds|history|conv(ersation)?|dialogue|log|topics|episodes)(_|$)|HISTORY$",
-    re.IGNORECASE,
-)
-_SUMMARY = re.compile(r"summar|note|placeholder|compact|condens|omi(t|ss)|truncat|prun", re.IGNORECASE)
-
-_ABOUT = re.compile(
-    r"_(id|ids|key|count|length|len|size|text|str|name|path|file|type|images?)$", re.IGNORECASE
-)
 _OF_MANY = re.compile(r"summar(y|ies)|compacted|condensed", re.IGNORECASE)
 
-_LOOPS = ast.For | ast.AsyncFor | ast.While
 
-
-def compacting(owner: str, function: Function, nodes: list[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
-    """Yield what a function does to a conversation that it gives back: the observation's name, and where.
-
-    ``owner`` is the name of the function's class, or of its file where that alone says what it is for.
-    """
+def compacting(body: Body) -> Seen:
+    """Yield what a function does to a conversation that it gives back."""
+    nodes, name = body.nodes, body.function.name
     yield from _own_tail(nodes)
-    yield from _summary_in_front(nodes)
-    named = _PURPOSE.search(function.name) and not _OF_ONE.search(function.name)
-    if not named and not _PURPOSE.search(owner):
+    yield from _summary_in_front(body)
+    named = _PURPOSE.search(name) and not _OF_ONE.search(name)
+    if not named and not _PURPOSE.search(body.owner):
         return
     yield from _taken_in_front(nodes)
-    yield from _emptied(nodes)
+    yield from _emptied(body)
     given = _given_back(nodes)
     copies = _copies(nodes)
     for node in nodes:
@@ -70,13 +65,13 @@ def compacting(owner: str, function: Function, nodes: list[ast.AST]) -> Iterator
         elif isinstance(node, ast.Assign):
             target = node.targets[0]
             if isinstance(target, ast.Subscript):
-                if _is_turns(target.value) or last_name(target.value) in copies:
+                if is_turns(target.value) or last_name(target.value) in copies:
                     yield from _set_inside(target, node)
             elif last_name(target) in given or _kept(target):
                 yield from _rearranged(node.value, node, given)
 
 
-def _own_tail(nodes: list[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
+def _own_tail(nodes: list[ast.AST]) -> Seen:
     """Yield where a conversation becomes what is behind one of its turns, because it has too many."""
     for test in nodes:
         if not isinstance(test, ast.If):
@@ -84,7 +79,7 @@ def _own_tail(nodes: list[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
         for node in test.body:
             if (
                 isinstance(node, ast.Assign)
-                and _is_turns(node.targets[0])
+                and is_turns(node.targets[0])
                 and isinstance(node.value, ast.Subscript)
                 and ast.unparse(node.value.value) == ast.unparse(node.targets[0])
                 and _from_somewhere(node.value)
@@ -93,10 +88,10 @@ def _own_tail(nodes: list[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
                 yield "history-cut", node
 
 
-def _summary_in_front(nodes: list[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
+def _summary_in_front(body: Body) -> Seen:
     """Yield where a list gets a turn made of a summary, and then the turns that are not in it."""
     first: dict[str, ast.Call] = {}
-    for node in nodes:  # in the order of the text
+    for node in body.nodes:  # in the order of the text
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
             continue
         if node.func.attr == "append" and isinstance(node.args[0], ast.Dict | ast.Call):
@@ -106,30 +101,30 @@ def _summary_in_front(nodes: list[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
             elif (
                 (owner := ast.unparse(node.func.value)) in first
                 and any(isinstance(n, ast.Subscript | ast.Attribute) for n in made[1:])
-                and _in_loop_over_turns(node, nodes)
+                and _in_loop_over_turns(node, body)
             ):
                 yield "history-rewritten", first.pop(owner)
-        elif node.func.attr == "extend" and first and _is_turns(node.args[0]):
+        elif node.func.attr == "extend" and first and is_turns(node.args[0]):
             if (owner := ast.unparse(node.func.value)) in first:
                 yield "history-rewritten", first.pop(owner)
         elif (
             node.func.attr == "insert"
             and getattr(node.args[0], "value", None) == 0
-            and _is_turns(node.func.value)
+            and is_turns(node.func.value)
             and isinstance(node.args[-1], ast.Name)
             and _OF_MANY.search(node.args[-1].id)
         ):
             yield "history-rewritten", node
 
 
-def _in_loop_over_turns(call: ast.Call, nodes: list[ast.AST]) -> bool:
+def _in_loop_over_turns(call: ast.Call, body: Body) -> bool:
     return any(
-        isinstance(loop, ast.For | ast.AsyncFor) and _is_turns(loop.iter) and call in walk(*loop.body)
-        for loop in nodes
+        not isinstance(loop, ast.While) and is_turns(loop.iter) and call in inside
+        for loop, inside in body.loops
     )
 
 
-def _taken_in_front(nodes: list[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
+def _taken_in_front(nodes: list[ast.AST]) -> Seen:
     """Yield where an object throws the first part of what it keeps away."""
     for node in nodes:
         if (
@@ -144,11 +139,9 @@ def _taken_in_front(nodes: list[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
             yield "history-cut", call
 
 
-def _emptied(nodes: list[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
+def _emptied(body: Body) -> Seen:
     """Yield where the text of a turn that is picked by a number becomes a part of itself, in a loop."""
-    for loop in nodes:
-        if not isinstance(loop, _LOOPS):
-            continue
+    for loop, inside in body.loops:
         picked = {
             node.targets[0].id
             for node in loop.body
@@ -156,9 +149,9 @@ def _emptied(nodes: list[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
             and isinstance(node.targets[0], ast.Name)
             and isinstance(node.value, ast.Subscript)
             and isinstance(node.value.slice, ast.Name)
-            and _is_turns(node.value.value)
+            and is_turns(node.value.value)
         }
-        for node in walk(*loop.body) if picked else ():
+        for node in inside if picked else ():
             if (
                 isinstance(node, ast.Assign)
                 and isinstance(node.targets[0], ast.Attribute | ast.Subscript)
@@ -176,7 +169,7 @@ def _given_back(nodes: list[ast.AST]) -> frozenset[str]:
         if isinstance(node, ast.Assign) and _kept(node.targets[0]):
             value = node.value
         if value is not None:
-            out |= {name for part in _parts(value) if (name := last_name(part)) is not None}
+            out |= {name for part in parts_of(value) if (name := last_name(part)) is not None}
     return frozenset(out)
 
 
@@ -189,24 +182,8 @@ def _copies(nodes: list[ast.AST]) -> frozenset[str]:
         and isinstance(node.targets[0], ast.Name)
         and isinstance(node.value, ast.Call)
         and last_name(node.value.func) in ("list", "copy", "deepcopy")
-        and any(map(_is_turns, (*node.value.args, getattr(node.value.func, "value", node))))
+        and any(map(is_turns, (*node.value.args, getattr(node.value.func, "value", node))))
     )
-
-
-def _parts(node: ast.expr) -> Iterator[ast.expr]:
-    """Yield what a list is put together of: ``a`` and ``b`` of ``[*a, b]`` and of ``a + b``."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        yield from _parts(node.left)
-        yield from _parts(node.right)
-    elif isinstance(node, ast.List | ast.Tuple):
-        for element in node.elts:
-            yield from _parts(element.value if isinstance(element, ast.Starred) else element)
-    elif isinstance(node, ast.IfExp):
-        yield from _parts(node.body)
-    elif isinstance(node, ast.Call) and last_name(node.func) in ("list", "tuple") and node.args:
-        yield from _parts(node.args[0])
-    else:
-        yield node
 
 
 def _kept(target: ast.expr) -> bool:
@@ -214,15 +191,8 @@ def _kept(target: ast.expr) -> bool:
     return isinstance(target, ast.Attribute) and HISTORY.search(target.attr) is not None
 
 
-def _is_turns(node: ast.AST) -> bool:
-    name = last_name(node)
-    if name is None or _ABOUT.search(name):
-        return False
-    return _TURNS.search(name) is not None or HISTORY.search(name) is not None
-
-
-def _rearranged(value: ast.expr, node: ast.AST, given: frozenset[str]) -> Iterator[tuple[str, ast.AST]]:
-    parts = list(_parts(value))
+def _rearranged(value: ast.expr, node: ast.AST, given: frozenset[str]) -> Seen:
+    parts = list(parts_of(value))
     if not parts:
         return
     if (len(parts) > 1 and _is_rest(parts[-1], given) and any(map(_is_summary, parts[:-1]))) or _replaced(
@@ -238,31 +208,31 @@ def _replaced(value: ast.expr) -> bool:
     if not isinstance(value, ast.Call):
         return False
     given = [*value.args, *(k.value for k in value.keywords)]
-    return any(map(_is_turns, given)) and any(
+    return any(map(is_turns, given)) and any(
         isinstance(part, ast.Name) and _OF_MANY.search(part.id) for part in given
     )
 
 
 def _is_rest(node: ast.expr, given: frozenset[str]) -> bool:
     name = last_name(node.value if isinstance(node, ast.Subscript) else node)
-    return name is not None and (name in given or _is_turns(node) or _REST.search(name) is not None)
+    return name is not None and (name in given or is_turns(node) or _REST.search(name) is not None)
 
 
 def _is_summary(node: ast.expr) -> bool:
     """Tell whether a part is one turn that stands for several."""
     if isinstance(node, ast.Call):
-        return any(_SUMMARY.search(last_name(n) or "") for n in (node.func, *node.args))
-    return isinstance(node, ast.Name) and _SUMMARY.search(node.id) is not None and not _several(node.id)
+        return any(SUMMARY.search(last_name(n) or "") for n in (node.func, *node.args))
+    return isinstance(node, ast.Name) and SUMMARY.search(node.id) is not None and not _several(node.id)
 
 
 def _several(name: str) -> bool:
     """Tell whether a name is one of many things: of ``existing_summaries`` and ``compacted_messages``, not ``note``."""
-    return name.endswith("s") and _TURNS.search(name) is not None
+    return name.endswith("s") and is_turns_name(name)
 
 
 def _from_somewhere(node: ast.expr) -> bool:
     """Tell whether an expression is a conversation from an index that was worked out, or its last turns."""
-    if not (isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and _is_turns(node.value)):
+    if not (isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and is_turns(node.value)):
         return False
     lower = node.slice.lower
     return node.slice.upper is None and lower is not None and not isinstance(lower, ast.Constant)
@@ -280,10 +250,10 @@ def _filtered(node: ast.expr) -> bool:
         and isinstance(test.comparators[0], ast.Name)
         for test in one.ifs
     )
-    return chosen and _is_turns(source) and isinstance(node.elt, ast.Name | ast.Subscript)
+    return chosen and is_turns(source) and isinstance(node.elt, ast.Name | ast.Subscript)
 
 
-def _set_inside(target: ast.Subscript, node: ast.Assign) -> Iterator[tuple[str, ast.AST]]:
+def _set_inside(target: ast.Subscript, node: ast.Assign) -> Seen:
     """Yield where turns in a list are set: one by its number, or several by a range that ends before the last."""
     at = target.slice
     if isinstance(at, ast.Slice) and at.upper is not None:

@@ -30,19 +30,20 @@ from promptlint.frontends.python import turns
 from promptlint.frontends.python.history import HISTORY
 from promptlint.frontends.python.nodes import walk
 from promptlint.frontends.python.turnlists import (
+    SUMMARY,
+    Body,
     Function,
+    Seen,
     exceeds,
     from_the_end,
     is_list,
+    is_turns,
     keeps,
     last_name,
 )
 
 _TEXT = frozenset({"content", "text", "message"})
-# Turns are also kept in lists of rounds; that a text in them is changed tells that they are turns.
-_ROUNDS = re.compile(r"(^|_)(messages|history|turns|rounds|posts|exchanges)(_|$)", re.IGNORECASE)
 _MEMORY = re.compile(r"(^|_)(memory|history|messages|conversation|chat_history)$", re.IGNORECASE)
-_SUMMARY = re.compile(r"summar|compress|compact|condens", re.IGNORECASE)
 _ADDING = frozenset({"add", "append", "extend", "add_message", "add_messages", "insert"})
 _TAKING = frozenset({"delete", "pop", "remove", "delete_message"})
 
@@ -52,20 +53,20 @@ _SAME_ELEMENTS = frozenset({"enumerate", "list", "reversed", "tuple"})
 _Loop = ast.For | ast.AsyncFor
 
 
-def forgetting(
-    function: Function, nodes: list[ast.AST], lists: frozenset[str]
-) -> Iterator[tuple[str, ast.AST]]:
-    """Yield what a function does to turns that were sent: the observation's name, and where."""
+def forgetting(body: Body) -> Seen:
+    """Yield what a function does to turns that were sent."""
+    function, lists = body.function, body.lists
     old: set[str] = set()  # names of what stands in front of the last turns
     emptied: dict[str, ast.Call] = {}  # memories by their text, until something is put into them
     picked: set[str] = set()
     given = {a.arg for a in (*function.args.args, *function.args.kwonlyargs)}
-    for node in nodes:  # in the order of the text
-        if isinstance(node, _Loop):
-            yield from _changed(function, node, lists)
-            if from_the_end(node.iter, lists) and (test := _by_age(node)) is not None:
+    for loop, inside in body.loops:
+        if isinstance(loop, _Loop):
+            yield from _changed(function, loop, inside, lists)
+            if from_the_end(loop.iter, lists) and (test := _by_age(loop, inside)) is not None:
                 yield "history-cut", test
-        elif isinstance(node, ast.Assign) and isinstance(target := node.targets[0], ast.Name):
+    for node in body.nodes:  # in the order of the text
+        if isinstance(node, ast.Assign) and isinstance(target := node.targets[0], ast.Name):
             if _but_last(node.value, lists, more_than_one=True):
                 old.add(target.id)
             elif _picks(node.value, given):
@@ -74,7 +75,7 @@ def forgetting(
             yield "history-rewritten", node.targets[0]
         elif isinstance(node, ast.Call):
             called = last_name(node.func) or ""
-            if _SUMMARY.search(called) and any(
+            if SUMMARY.search(called) and any(
                 last_name(a) in old or _but_last(a, lists, more_than_one=True) for a in node.args
             ):
                 yield "history-cut", node
@@ -88,7 +89,7 @@ def forgetting(
                     yield "history-cut", node
 
 
-def _changed(function: Function, loop: _Loop, lists: frozenset[str]) -> Iterator[tuple[str, ast.AST]]:
+def _changed(function: Function, loop: _Loop, inside: list[ast.AST], lists: frozenset[str]) -> Seen:
     """Yield the texts of turns that a loop changes by where the turns stand, or by a limit."""
     source = loop.iter
     while isinstance(source, ast.Call) and source.args and last_name(source.func) in _SAME_ELEMENTS:
@@ -97,7 +98,7 @@ def _changed(function: Function, loop: _Loop, lists: frozenset[str]) -> Iterator
     if not front and not is_list(source, lists):
         return
     whole = set(_turns_of(loop))
-    for node in walk(*loop.body):
+    for node in inside:
         if isinstance(node, _Loop) and _root(node.iter) in whole:
             whole |= set(_turns_of(node))
     for tests, node in _guarded(loop.body, ()):
@@ -171,15 +172,13 @@ def _but_last(node: ast.expr, lists: frozenset[str], *, more_than_one: bool = Fa
         and isinstance(upper.left, ast.Call)
         and last_name(upper.left.func) == "len"
     )
-    turned = is_list(node.value, lists) or _ROUNDS.search(last_name(node.value) or "") is not None
-    return (negative or from_length) and turned
+    return (negative or from_length) and (is_list(node.value, lists) or is_turns(node.value))
 
 
-def _by_age(loop: _Loop) -> ast.AST | None:
+def _by_age(loop: _Loop, inside: list[ast.AST]) -> ast.AST | None:
     """Return the condition that leaves turns out by a count that grows from the end of the conversation."""
-    if not isinstance(loop.target, ast.Name) or not keeps(loop, loop.target.id):
+    if not isinstance(loop.target, ast.Name) or not keeps(inside, loop.target.id):
         return None
-    inside = walk(*loop.body)
     growing = {
         n.target.id
         for n in inside
@@ -195,7 +194,7 @@ def _by_age(loop: _Loop) -> ast.AST | None:
 
 
 def _summarises(function: Function) -> bool:
-    return any(_SUMMARY.search(n.id) for n in walk(*function.body) if isinstance(n, ast.Name))
+    return any(SUMMARY.search(n.id) for n in walk(*function.body) if isinstance(n, ast.Name))
 
 
 def _in_front_of_last(index: ast.expr) -> bool:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from promptlint.frontends.python.modules import Module
 from promptlint.frontends.python.naming import called_name
 from promptlint.frontends.python.nodes import children, walk
+from promptlint.frontends.python.turnlists import last_name
 from promptlint.layout import Layout, Observation, Step
 from promptlint.source import Place
 
@@ -97,28 +98,24 @@ def _calls(loop: ast.AST) -> set[str]:
     return {called_name(node) for node in walk(loop) if isinstance(node, ast.Call)}
 
 
-def _last_name(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-
-
 def _scheduled(call: ast.Call, constants: dict[str, ast.expr]) -> tuple[str, float] | None:
     """Return the function and interval of ``every(n).minutes.do(f)`` or ``add_job(f, "interval", minutes=n)``."""
-    name = _last_name(call.func)
+    name = last_name(call.func)
     if name == "do" and call.args and isinstance(call.func, ast.Attribute):
         unit = call.func.value
         every = unit.value if isinstance(unit, ast.Attribute) else None
         if (
             isinstance(every, ast.Call)
-            and _last_name(every.func) == "every"
+            and last_name(every.func) == "every"
             and isinstance(unit, ast.Attribute)
         ):
             count = _number(every.args[0], constants) if every.args else 1.0
             factor = _UNITS.get(unit.attr.rstrip("s"))
-            return (_last_name(call.args[0]), count * factor) if count and factor else None
+            return (last_name(call.args[0]) or "", count * factor) if count and factor else None
     if name == "add_job" and len(call.args) > 1:
         trigger = call.args[1]
         plain = isinstance(trigger, ast.Constant) and trigger.value == "interval"
-        made = isinstance(trigger, ast.Call) and _last_name(trigger.func) == "IntervalTrigger"
+        made = isinstance(trigger, ast.Call) and last_name(trigger.func) == "IntervalTrigger"
         keywords = (
             call.keywords if plain else trigger.keywords if made and isinstance(trigger, ast.Call) else []
         )
@@ -127,7 +124,7 @@ def _scheduled(call: ast.Call, constants: dict[str, ast.expr]) -> tuple[str, flo
             for keyword in keywords
             if (keyword.arg or "").rstrip("s") in _UNITS
         ]
-        return (_last_name(call.args[0]), sum(parts)) if sum(parts) else None
+        return (last_name(call.args[0]) or "", sum(parts)) if sum(parts) else None
     return None
 
 

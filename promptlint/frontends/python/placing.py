@@ -19,13 +19,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 
 from promptlint.frontends.python.nodes import walk
-from promptlint.frontends.python.turnlists import last_name
+from promptlint.frontends.python.turnlists import Body, Seen, is_turns, last_name
 
 _LAST_USER = re.compile(r"(last|latest|newest)_(user|human)", re.IGNORECASE)
-_BEFORE = re.compile(r"history|messages|turns|conversation", re.IGNORECASE)
 _TOOLS = re.compile(
     r"(^|_)(tools?|functions)(_?(defs?|definitions?|schemas?|specs?|list|param))?$", re.IGNORECASE
 )
@@ -33,15 +31,15 @@ _ROUND = re.compile(
     r"last|final|max|limit|cycle|iteration|turn|round|step|attempt|budget|remaining|count|first|force",
     re.IGNORECASE,
 )
-_LOOPS = ast.For | ast.AsyncFor | ast.While
 
 
-def placing(nodes: list[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
-    """Yield what a function, given by its nodes in the order of the text, puts in front of the user's last turn."""
+def placing(body: Body) -> Seen:
+    """Yield what a function puts in front of the user's last turn."""
+    for loop, inside in body.loops:
+        if isinstance(loop, ast.For | ast.AsyncFor):
+            yield from _beside_last(inside)
     waiting: dict[str, list[ast.Call]] = {}
-    for node in nodes:
-        if isinstance(node, ast.For | ast.AsyncFor):
-            yield from _beside_last(node)
+    for node in body.nodes:
         if not (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
@@ -51,7 +49,7 @@ def placing(nodes: list[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
             continue
         owner, added = ast.unparse(node.func.value), node.args[0]
         name = last_name(added) or ""
-        if node.func.attr == "extend" and _BEFORE.search(name) and owner not in waiting:
+        if node.func.attr == "extend" and is_turns(added) and owner not in waiting:
             waiting[owner] = []
         elif owner in waiting:
             if node.func.attr == "append" and _LAST_USER.search(name):
@@ -61,9 +59,9 @@ def placing(nodes: list[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
                 waiting[owner].append(node)
 
 
-def _beside_last(loop: ast.For | ast.AsyncFor) -> Iterator[tuple[str, ast.AST]]:
+def _beside_last(inside: list[ast.AST]) -> Seen:
     """Yield a turn that a loop over a conversation adds only where it has come to the user's last one."""
-    for test in walk(*loop.body):
+    for test in inside:
         if not (
             isinstance(test, ast.If)
             and isinstance(test.test, ast.Compare)
@@ -83,17 +81,15 @@ def _beside_last(loop: ast.For | ast.AsyncFor) -> Iterator[tuple[str, ast.AST]]:
                 yield "history-inserted", node
 
 
-def withdrawn(nodes: list[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
+def withdrawn(body: Body) -> Seen:
     """Yield where the rounds of a loop are sent without the tools that the others have."""
-    for loop in nodes:
-        if not isinstance(loop, _LOOPS):
-            continue
-        for test in walk(*loop.body):
+    for _, inside in body.loops:
+        for test in inside:
             if isinstance(test, ast.If):
                 yield from _none_in_one(test)
 
 
-def _none_in_one(test: ast.If) -> Iterator[tuple[str, ast.AST]]:
+def _none_in_one(test: ast.If) -> Seen:
     none = [node for node in test.body if _sets_tools(node, empty=True)]
     if not (none and _ROUND.search(ast.unparse(test.test))):
         return

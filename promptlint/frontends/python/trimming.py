@@ -18,29 +18,33 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from promptlint.frontends.python.compacting import compacting
+from promptlint.frontends.python.downgrading import downgrading
+from promptlint.frontends.python.dropping import dropping
 from promptlint.frontends.python.forgetting import forgetting
 from promptlint.frontends.python.history import HISTORY
 from promptlint.frontends.python.modules import Module
-from promptlint.frontends.python.nodes import walk, within
+from promptlint.frontends.python.nodes import walk
 from promptlint.frontends.python.placing import placing, withdrawn
 from promptlint.frontends.python.turnlists import (
+    Body,
     Function,
-    conversations,
+    Seen,
     exceeds,
     from_the_end,
     is_list,
     keeps,
     last_name,
+    read,
 )
 from promptlint.layout import Confidence, Layout, LayoutKind, Observation
 
 _TELLS = re.compile(r"[\"']role[\"']|\.role\b|[Mm]essage")
 # Without one of these words a function has no conversation: most are done with at a glance.
 _WORDS = re.compile(r"message|hist|turn|conv|transcript|dialog|msgs|chat|role|memory|rounds", re.IGNORECASE)
+_BUDGET = re.compile(r"budget|remain|available|token|quota|limit", re.IGNORECASE)
 _SYSTEM = re.compile(r"system|developer", re.IGNORECASE)
 
 
@@ -56,10 +60,13 @@ def trimming(module: Module) -> list[Layout]:
         Observation(what, module.place(node), module.text(node), confidence=Confidence.MEDIUM)
         for function in nodes
         if isinstance(function, Function) and _WORDS.search(module.lines(function))
-        for what, node in _faults(function, classes.get(id(function)) or PurePosixPath(module.path).stem)
+        for what, node in _faults(
+            read(classes.get(id(function)) or PurePosixPath(module.path).stem, function)
+        )
     ]
     if not seen:
         return []
+    seen = [one for one in seen if not any(_holds(other, one) for other in seen)]
     return [
         Layout(
             f"conversation in {module.path}", seen[0].place, (), LayoutKind.PROMPT, observations=tuple(seen)
@@ -67,35 +74,43 @@ def trimming(module: Module) -> list[Layout]:
     ]
 
 
-def _faults(function: Function, owner: str) -> Iterator[tuple[str, ast.AST]]:
-    nodes = list(within(function.body))
-    lists = conversations(function, nodes)
-    yield from compacting(owner, function, nodes)
-    yield from placing(nodes)
-    yield from withdrawn(nodes)
-    yield from forgetting(function, nodes, lists)
+def _holds(outer: Observation, inner: Observation) -> bool:
+    """Tell whether one observation is a part of what another says: ``return note, turns[-n:]``."""
+    one, other = outer.place.span, inner.place.span
+    return outer.what == inner.what and one != other and one.start <= other.start and other.end <= one.end
+
+
+def _faults(body: Body) -> Seen:
+    nodes, lists = body.nodes, body.lists
+    for form in (compacting, placing, withdrawn, forgetting, dropping, downgrading):
+        yield from form(body)
     if not lists and not any(isinstance(n, ast.Attribute) and HISTORY.search(n.attr) for n in nodes):
         return
-    for node in nodes:
-        if isinstance(node, ast.For | ast.AsyncFor) and from_the_end(node.iter, lists):
+    for loop, inside in body.loops:
+        if not isinstance(loop, ast.While) and from_the_end(loop.iter, lists):
             if (
-                isinstance(node.target, ast.Name)
-                and (stop := _stops_at_limit(node))
-                and (keeps(node, node.target.id) or _cuts_there(node, lists))
+                isinstance(loop.target, ast.Name)
+                and (stop := _stops_at_limit(inside) or _fits(inside, loop.target.id))
+                and (keeps(inside, loop.target.id) or _cuts_there(inside, lists))
             ):
                 yield "history-cut", stop
-        elif isinstance(node, ast.For | ast.While):
-            falling = _falls(node, lists) if isinstance(node, ast.For) else _counts_down(node, lists)
+        elif isinstance(loop, ast.For | ast.While):
+            falling = (
+                _falls(loop, inside, lists)
+                if isinstance(loop, ast.For)
+                else _counts_down(loop, inside, lists)
+            )
             if falling is not None:
                 yield "history-cut", falling
-        elif isinstance(node, ast.Assign | ast.Return) and _replaces_one(node.value, lists):
+    for node in nodes:
+        if isinstance(node, ast.Assign | ast.Return) and _replaces_one(node.value, lists):
             yield "history-rewritten", node
     yield from _first_and_last(nodes, lists)
 
 
-def _stops_at_limit(loop: ast.For | ast.AsyncFor | ast.While) -> ast.AST | None:
+def _stops_at_limit(inside: list[ast.AST]) -> ast.AST | None:
     """Return the condition under which a loop is left because a budget is used up."""
-    for node in walk(*loop.body):
+    for node in inside:
         if (
             isinstance(node, ast.If)
             and any(isinstance(s, ast.Break | ast.Return) for s in (*node.body, *node.orelse))
@@ -105,17 +120,27 @@ def _stops_at_limit(loop: ast.For | ast.AsyncFor | ast.While) -> ast.AST | None:
     return None
 
 
-def _cuts_there(loop: ast.For | ast.AsyncFor, lists: frozenset[str]) -> bool:
+def _fits(inside: list[ast.AST], turn: str) -> ast.AST | None:
+    """Return the condition under which a loop puts a turn into another list, if that is a limit."""
+    for node in inside:
+        if isinstance(node, ast.If) and keeps(walk(*node.body), turn):
+            limits = (n for n in walk(node.test) if exceeds(n) and _BUDGET.search(ast.unparse(n)))
+            if any(limits):
+                return node.test
+    return None
+
+
+def _cuts_there(inside: list[ast.AST], lists: frozenset[str]) -> bool:
     """Tell whether a loop, where it is left, gives the turns behind an index: ``return messages[i:]``."""
     return any(
         isinstance(node, ast.Return)
         and node.value is not None
         and any(_part(value, lists, "lower") for value in getattr(node.value, "elts", [node.value]))
-        for node in walk(*loop.body)
+        for node in inside
     )
 
 
-def _falls(loop: ast.For, lists: frozenset[str]) -> ast.AST | None:
+def _falls(loop: ast.For, inside: list[ast.AST], lists: frozenset[str]) -> ast.AST | None:
     """Return where a loop that takes turns by a falling index stops: ``for i in range(len(messages) - 1, -1, -1)``."""
     call = loop.iter
     if not (
@@ -129,7 +154,7 @@ def _falls(loop: ast.For, lists: frozenset[str]) -> ast.AST | None:
         return None
     index = loop.target.id
     turns = {index}
-    for node in walk(*loop.body):
+    for node in inside:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             value = node.value
             if (
@@ -138,12 +163,16 @@ def _falls(loop: ast.For, lists: frozenset[str]) -> ast.AST | None:
                 and last_name(value.slice) == index
             ):
                 turns.add(node.targets[0].id)
-    if any(keeps(loop, turn) for turn in turns) or _keeps_element(loop, lists) or _cuts_there(loop, lists):
-        return _stops_at_limit(loop)
+    if (
+        any(keeps(inside, turn) for turn in turns)
+        or _keeps_element(inside, lists)
+        or _cuts_there(inside, lists)
+    ):
+        return _stops_at_limit(inside)
     return None
 
 
-def _keeps_element(loop: ast.For, lists: frozenset[str]) -> bool:
+def _keeps_element(inside: list[ast.AST], lists: frozenset[str]) -> bool:
     """Tell whether a loop puts elements of a conversation into another list: ``kept.insert(0, messages[i])``."""
     return any(
         isinstance(node, ast.Call)
@@ -152,15 +181,15 @@ def _keeps_element(loop: ast.For, lists: frozenset[str]) -> bool:
         and isinstance(node.args[-1], ast.Subscript)
         and not isinstance(node.args[-1].slice, ast.Slice)
         and is_list(node.args[-1].value, lists)
-        for node in walk(*loop.body)
+        for node in inside
     )
 
 
-def _counts_down(loop: ast.While, lists: frozenset[str]) -> ast.AST | None:
+def _counts_down(loop: ast.While, inside: list[ast.AST], lists: frozenset[str]) -> ast.AST | None:
     """Return where a loop that takes turns by a falling index stops: ``turn = messages[i]; …; i -= 1``."""
     falling = {
         n.target.id
-        for n in walk(*loop.body)
+        for n in inside
         if isinstance(n, ast.AugAssign) and isinstance(n.op, ast.Sub) and isinstance(n.target, ast.Name)
     }
     for node in loop.body:
@@ -170,9 +199,9 @@ def _counts_down(loop: ast.While, lists: frozenset[str]) -> ast.AST | None:
             and is_list(node.value.value, lists)
             and last_name(node.value.slice) in falling
             and isinstance(node.targets[0], ast.Name)
-            and keeps(loop, node.targets[0].id)
+            and keeps(inside, node.targets[0].id)
         ):
-            return _stops_at_limit(loop)
+            return _stops_at_limit(inside)
     return None
 
 
@@ -198,7 +227,7 @@ def _part(node: ast.expr, lists: frozenset[str], bound: str) -> bool:
     return at is not None and any(isinstance(n, ast.Name) for n in walk(at))
 
 
-def _first_and_last(nodes: list[ast.AST], lists: frozenset[str]) -> Iterator[tuple[str, ast.AST]]:
+def _first_and_last(nodes: list[ast.AST], lists: frozenset[str]) -> Seen:
     """Find a list of the system messages to which the last turn of the same conversation is appended."""
     firsts = {
         node.targets[0].id: node

@@ -1,14 +1,18 @@
-"""What the forms in which programs shorten conversations are made of: lists of turns, limits, windows."""
+"""What the forms in which programs shorten conversations are made of: lists of turns, limits, windows.
+
+All of them look at a function as `Body` has read it, and name things by the words here.
+"""
 
 from __future__ import annotations
 
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from promptlint.frontends.python.history import HISTORY
 from promptlint.frontends.python.naming import called_name
-from promptlint.frontends.python.nodes import walk
+from promptlint.frontends.python.nodes import walk, within
 
 _OF_MESSAGES = re.compile(
     r"(?:list|List|Sequence|Iterable|MutableSequence|deque|Deque)\[.*(?:Message|MessageParam|ChatTurn)\w*\b"
@@ -17,7 +21,60 @@ _LIMIT = re.compile(
     r"token|budget|max|limit|window|remain|available|quota|size|length|\blen\b|count|keep", re.IGNORECASE
 )
 
+# Names of lists of turns. What is counted, identified or printed of them is another thing.
+_TURNS = re.compile(
+    r"(^|_)(messages|msgs|turns|rounds|history|hist|conv(ersation)?|dialogue|posts|exchanges|log|topics|episodes)(_|$)",
+    re.IGNORECASE,
+)
+_ABOUT = re.compile(
+    r"_(id|ids|key|count|counts|length|len|size|text|str|name|path|file|dir|type|images?|level|format|limit|tokens)$",
+    re.IGNORECASE,
+)
+# One turn, or text, that stands for several, and what makes it.
+SUMMARY = re.compile(
+    r"summar|compress|compact|condens|placeholder|omi(t|ss)|truncat|prun|(^|_)note(_|$)", re.IGNORECASE
+)
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+LOOPS = ast.For | ast.AsyncFor | ast.While
+Loop = ast.For | ast.AsyncFor | ast.While
+Seen = Iterator[tuple[str, ast.AST]]
+"""What a form finds: the observation's name, and where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A function, read once for all forms.
+
+    ``owner`` is the name of its class, or of its file. ``nodes`` stand in the order of the text, functions and
+    classes inside left out; ``loops`` are those among them, each with all that stands in its body.
+    """
+
+    owner: str
+    function: Function
+    nodes: list[ast.AST]
+    lists: frozenset[str]
+    loops: list[tuple[Loop, list[ast.AST]]]
+
+
+def read(owner: str, function: Function) -> Body:
+    """Read a function."""
+    nodes = list(within(function.body))
+    loops = [(node, walk(*node.body)) for node in nodes if isinstance(node, LOOPS)]
+    return Body(owner, function, nodes, conversations(function, nodes), loops)
+
+
+def is_turns(node: ast.AST) -> bool:
+    """Tell whether a name or attribute is called like a list of turns."""
+    name = last_name(node)
+    return name is not None and is_turns_name(name)
+
+
+def is_turns_name(name: str) -> bool:
+    """Tell whether a name is one of a list of turns."""
+    if _ABOUT.search(name):
+        return False
+    return _TURNS.search(name) is not None or HISTORY.search(name) is not None
 
 
 def conversations(function: Function, nodes: list[ast.AST]) -> frozenset[str]:
@@ -95,7 +152,10 @@ def _given_to(name: str, node: ast.expr) -> ast.expr | None:
 def from_the_end(node: ast.expr, lists: frozenset[str]) -> bool:
     """Tell whether a loop runs over a conversation backwards: ``reversed(messages)``, ``messages[::-1]``."""
     if (turned := _given_to("reversed", node)) is not None:
-        return is_list(_given_to("list", turned) or turned, lists)
+        whole = _given_to("list", turned) or turned
+        if isinstance(whole, ast.Subscript) and isinstance(whole.slice, ast.Slice):
+            whole = whole.value  # ``reversed(messages[1:])``: the first always stays
+        return is_list(whole, lists)
     if not (isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice)):
         return False
     step = node.slice.step
@@ -112,9 +172,9 @@ def exceeds(node: ast.AST) -> bool:
     return isinstance(node.ops[0], ast.Eq) and isinstance(other, ast.Constant) and other.value == 0
 
 
-def keeps(loop: ast.For | ast.AsyncFor | ast.While, turn: str) -> bool:
-    """Tell whether a loop puts its turn into another list."""
-    for node in walk(*loop.body):
+def keeps(inside: list[ast.AST], turn: str) -> bool:
+    """Tell whether a loop, by what stands in it, puts its turn into another list."""
+    for node in inside:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if node.func.attr in ("append", "insert", "appendleft") and any(
                 last_name(a) == turn for a in node.args
@@ -128,3 +188,19 @@ def keeps(loop: ast.For | ast.AsyncFor | ast.While, turn: str) -> bool:
         ):
             return True
     return False
+
+
+def parts_of(node: ast.expr) -> Iterator[ast.expr]:
+    """Yield what a list is put together of: ``a`` and ``b`` of ``[*a, b]`` and of ``a + b``."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        yield from parts_of(node.left)
+        yield from parts_of(node.right)
+    elif isinstance(node, ast.List | ast.Tuple):
+        for element in node.elts:
+            yield from parts_of(element.value if isinstance(element, ast.Starred) else element)
+    elif isinstance(node, ast.IfExp):
+        yield from parts_of(node.body)
+    elif isinstance(node, ast.Call) and last_name(node.func) in ("list", "tuple") and node.args:
+        yield from parts_of(node.args[0])
+    else:
+        yield node

@@ -1,0 +1,179 @@
+"""Functions that leave turns out, or show the older ones otherwise, told by their form alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.frontends.python.build import Program
+
+Run = Callable[..., Program]
+
+
+def places(found: Program) -> list[tuple[str, str]]:
+    return sorted({(o.what, " ".join(found.source(o.place).split())) for o in found.observations})
+
+
+@pytest.mark.parametrize(
+    ("signature", "made", "window"),
+    [
+        ("filter_messages(self, messages)", "recent = others[-self.n:]\n    out = system + recent\n    return out", ""),
+        ("filter_messages(self, messages)", "recent = other_messages[-self.n:]\n    out = system + recent\n    return out", "other_messages[-self.n:]"),
+        ("window(self, rounds_kept)", "return first + rounds_kept[-self.last:]", "return first + rounds_kept[-self.last:]"),
+        # What a caller asks for, the very last one, and what nobody says is for a request.
+        ("recent(self, n)", "return self.chat_messages[-n:]", ""),
+        ("recent(self)", "return self.chat_messages[-1:]", ""),
+        ("page(self)", "return chat_messages[-self.rows:]", ""),
+        ("filter_ids(self, messages)", "return message_ids[-self.n:]", ""),
+    ],
+)  # fmt: skip
+def test_a_window_over_the_last_turns(program: Run, signature: str, made: str, window: str) -> None:
+    found = program(f"""
+def {signature}:
+    system = [m for m in self.all if m["role"] == "system"]
+    {made}
+""")
+    assert places(found) == ([("history-cut", window)] if window else [])
+
+
+@pytest.mark.parametrize(
+    ("loop", "cut"),
+    [
+        ("while i < len(self.messages) and gone < to_remove:\n        if image(self.messages[i]):\n            self.messages.pop(i)", "self.messages.pop(i)"),
+        ("for m in images[1:-2]:\n        self.messages.remove(m)", "self.messages.remove(m)"),
+        # Somebody deletes one message, the system's is moved, empty ones are no turns.
+        ("while gone < to_remove:\n        if self.messages[i].id == wanted:\n            self.messages.pop(i)", ""),
+        ("for m in images[:-2]:\n        if m['role'] == 'system':\n            self.messages.remove(m)", ""),
+        ("for m in images:\n        self.messages.remove(m)", ""),
+        # A queue.
+        ("while gone < to_remove:\n        self.jobs.pop(i)", ""),
+    ],
+)  # fmt: skip
+def test_turns_that_are_taken_out_of_the_middle(program: Run, loop: str, cut: str) -> None:
+    found = program(f"""
+def shorter(self, images, to_remove, wanted):
+    prompt = "Answer"
+    gone, i = 0, 2
+    {loop}
+    return self.messages, prompt, "role"
+""")
+    assert places(found) == ([("history-cut", cut)] if cut else [])
+
+
+def test_parts_of_the_first_turns_are_left_out_until_enough_are(program: Run) -> None:
+    text = """
+def fewer_images(messages, keep):
+    excess = count(messages) - keep
+    for message in messages:
+        kept = []
+        for block in message["content"]:
+            if is_image(block):
+                if excess > 0:
+                    excess -= 1
+                    continue
+            kept.append(block)
+        message["content"] = kept
+    return messages, "role"
+"""
+    assert ("history-cut", "excess > 0") in places(program(text))
+    assert places(program(text.replace("messages", "lines").replace("message", "line"))) == []
+
+
+@pytest.mark.parametrize(
+    ("call", "cut"),
+    [
+        ("trim_messages(messages, max_tokens=400, strategy='last')", True),
+        ("tokens.trim(messages, model=m, max_tokens=left)", True),
+        ("trim(text, max_tokens=400)", False),
+        ("trim_messages(messages)", False),
+    ],
+)
+def test_a_library_trims(program: Run, call: str, cut: bool) -> None:
+    found = program(f"""
+def ask(messages, text, left, m):
+    role = "role"
+    return send({call})
+""")
+    assert places(found) == ([("history-cut", call)] if cut else [])
+
+
+@pytest.mark.parametrize(
+    ("test", "changed"),
+    [
+        ("i < len(steps) - 1", True),
+        ("not is_last_step", True),
+        # That depends on the turn alone.
+        ("len(step.result.message) > 1000", False),
+        ("step.result.summary", False),
+    ],
+)
+def test_the_newest_in_full_and_the_others_summarised(program: Run, test: str, changed: bool) -> None:
+    found = program(f"""
+def history(steps, is_last_step):
+    messages = []
+    for i, step in enumerate(steps):
+        if {test}:
+            text = step.result.summary
+        else:
+            text = step.result.message
+        messages.append({{"role": "user", "content": text}})
+    return messages
+""")
+    assert places(found) == ([("history-rewritten", "step.result.summary")] if changed else [])
+
+
+def test_a_list_that_prints_both_is_no_choice(program: Run) -> None:
+    found = program("""
+def history(items, last):
+    messages = "role"
+    if not last:
+        for item in items:
+            messages += f"{item.summary}: {item.content}"
+    else:
+        messages += "There is nothing."
+    return messages
+""")
+    assert places(found) == []
+
+
+@pytest.mark.parametrize(
+    ("made", "changed"),
+    [
+        ('[{"role": "user", "content": OMITTED} if is_screen(m) and i != newest else m for i, m in enumerate(items)]', True),
+        ("[m if i in kept else placeholder for i, m in enumerate(messages)]", True),
+        ('[{**row, "image": OMITTED} if row.get("image") else row for row in rows_found]', False),
+        ("[m if m.text else empty for m in messages]", False),
+    ],
+)  # fmt: skip
+def test_a_placeholder_in_the_place_of_some(program: Run, made: str, changed: bool) -> None:
+    found = program(f"""
+def fit(items, messages, kept, newest, rows_found):
+    prompt = "Answer"
+    return {made}, "role"
+""")
+    assert [what for what, _ in places(found)] == (["history-rewritten"] if changed else [])
+
+
+@pytest.mark.parametrize(
+    ("turns", "test", "cut"),
+    [
+        ("messages[1:]", "size(m) <= remaining_tokens", True),
+        ("messages", "used + size(m) <= budget", True),
+        ("messages", "len(kept) < 4", False),
+        ("lines", "size(m) <= remaining_tokens", False),
+    ],
+)
+def test_turns_are_put_in_from_the_newest_on_while_they_fit(
+    program: Run, turns: str, test: str, cut: bool
+) -> None:
+    found = program(f"""
+def fit(messages, lines, remaining_tokens, used, budget):
+    kept = []
+    for m in reversed({turns}):
+        if {test}:
+            kept.insert(0, m)
+            used += size(m)
+    return kept, "role"
+""")
+    assert places(found) == ([("history-cut", test)] if cut else [])
