@@ -77,6 +77,7 @@ class Confidence(StrEnum):
         return {"high": 2, "medium": 1, "low": 0}[self.value]
 
 
+SHOWN = 60
 INCLUDED = "included here"  # the note of a step where one template brings in another
 
 
@@ -99,7 +100,8 @@ class Cause:
     place: Place | None = None
     chain: tuple[Step, ...] = ()  # from the source towards the prompt
     # Of `UNORDERED` and `RANDOM`: "set", "listing", "shuffle", "completion", "repr"; of a clock: "snapshot"; of
-    # `REQUEST_INPUT`: "fetched", "argument".
+    # `REQUEST_INPUT`: "fetched", "argument",
+    # "apart".
     variant: str = ""
 
 
@@ -125,6 +127,15 @@ class Origin:
     chain: tuple[Step, ...] = ()  # assignments it came through, from the source towards the prompt
     field: str = ""  # the field of a template that the value fills, asked where its own name tells nothing
     given: str = ""  # the argument of the function that makes the prompt, where the value comes out of one
+    fixed: bool = (
+        False  # its name says that it is text of the program, however long: a system prompt, instructions
+    )
+
+    @property
+    def shown(self) -> str:
+        """Return the expression on one line, cut to `SHOWN` characters."""
+        text = " ".join((self.expression or f"{self.name}()").split())
+        return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
 
 
 LITERAL = Origin(OriginKind.LITERAL)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from promptlint.apart import judged
 from promptlint.catalog.catalog import Catalog
 from promptlint.catalog.clock import refine_clock
 from promptlint.catalog.model import Volatile
@@ -52,7 +53,6 @@ _RIGHT = re.compile(
     re.IGNORECASE,
 )
 _CLASS = re.compile(r"(?:.*\.)?[A-Z]\w*[a-z]\w*(?:\[\])*", re.DOTALL)
-_SHOWN = 60
 _READ = 400  # characters of a condition or loop that are looked at; some patterns are quadratic
 
 
@@ -73,7 +73,8 @@ def annotate(layout: Layout, catalog: Catalog) -> Layout:
             segments.append(_hole(known, catalog))
         else:
             segments.extend(_literal(known, catalog))
-    return layout.with_segments(tuple(segments))
+    sure = layout.confidence is Confidence.HIGH
+    return layout.with_segments(judged(tuple(segments), catalog) if sure else tuple(segments))
 
 
 def _literal(segment: Segment, catalog: Catalog) -> Iterator[Segment]:
@@ -179,7 +180,7 @@ def _by_call(origin: Origin, path: str, catalog: Catalog) -> Cause | None:
         known = None if _in_code(path) else catalog.template_global(name)
         known = known or catalog.call(name)
         if known is not None and not (known.kind is Kind.UNORDERED and "sorted(" in origin.expression):
-            found.append(_cause(known, f"`{_shown(origin)}`", origin))
+            found.append(_cause(known, f"`{origin.shown}`", origin))
     return _worst(found)
 
 
@@ -211,7 +212,7 @@ def _by_place(origin: Origin, catalog: Catalog) -> Cause | None:
     names = filter(None, (origin.name, origin.field, origin.given))
     if not origin.given or any(catalog.is_chosen(name) for name in names):
         return None
-    what = f"`{_shown(origin)}`, from the argument `{origin.given}`,"
+    what = f"`{origin.shown}`, from the argument `{origin.given}`,"
     return Cause(Kind.REQUEST_INPUT, Scope.REQUEST, what, Confidence.LOW, variant="argument")
 
 
@@ -261,8 +262,3 @@ def _cause(found: Volatile, what: str, origin: Origin) -> Cause:
     if found.kind is Kind.CLOCK:
         scope = refine_clock(scope, origin.expression)
     return Cause(found.kind, scope, what, found.confidence, variant=found.variant)
-
-
-def _shown(origin: Origin) -> str:
-    text = " ".join((origin.expression or f"{origin.name}()").split())
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

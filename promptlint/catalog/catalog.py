@@ -78,6 +78,22 @@ class Catalog:
         """Tell whether a name says that its value belongs to the program; ``plain`` for one like ``description``."""
         return self._names.is_chosen(identifier, plain=plain)
 
+    def is_setting(self, identifier: str) -> bool:
+        """Tell whether a name says that its value is the program's even where it is printed like data."""
+        return self._names.is_setting(identifier)
+
+    def is_fixed(self, identifier: str) -> bool:
+        """Tell whether a name is that of a text which the program sends as it is: ``self.system_prompt``."""
+        return self._names.is_fixed(identifier)
+
+    def is_setting_label(self, label: str) -> bool:
+        """Tell whether what stands in front of a value announces a setting: ``Output format:``."""
+        return self._names.is_setting_label(label)
+
+    def phrase(self, text: str) -> Volatile | None:
+        """Return what the words in front of a value tell of it: ``Current date and time:``."""
+        return self._names.find_phrase(text)
+
     def template_global(self, name: str) -> Volatile | None:
         """Return what a function or variable that templates are given tells: ``now``, ``uuid4``."""
         return self._globals.find(name)
@@ -157,6 +173,9 @@ class Catalog:
             stable_owners=phrases("stable_owners"),
             attributes=frozenset(lists["attributes"]),
             chosen=frozenset(lists["chosen"]),
+            settings=frozenset(lists["settings"]),
+            moments=frozenset(lists["moments"]),
+            fixed=phrases("fixed"),
             declared=list(self._declared),
         )
         self._fill("names", table.add)

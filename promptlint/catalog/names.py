@@ -19,6 +19,10 @@ from promptlint.catalog.words import words
 from promptlint.layout import Kind
 
 Words = tuple[str, ...]
+_PHRASE = 4  # words in front of a value that are read
+# One word of a longer phrase is too little for these, or a "now": "at the same time:", "the tabs open right now:".
+_BRIEF = frozenset({Kind.CLOCK, Kind.COUNTER})
+_TEXTS = frozenset(("text", "content", "contents", "data", "summary", "value", "details", "info"))
 
 
 @dataclass(slots=True)
@@ -32,6 +36,9 @@ class NameTable:
     ``stable_owners`` objects whose attributes belong to the program (``examples``, ``settings``).
     ``chosen`` are words of names whose values the program's author chose (``language``, ``schema``);
     ``attributes`` are words that say nothing without another in front (``description``).
+    ``settings`` are nouns that stay the program's even in a block of their own (``examples``), and ``moments``
+    words that make such a noun one of a moment (``current``).
+    ``fixed`` are ends of names of texts that are sent as they are (``system prompt``).
     """
 
     before: frozenset[str] = frozenset()
@@ -42,6 +49,9 @@ class NameTable:
     stable_owners: frozenset[Words] = frozenset()
     attributes: frozenset[str] = frozenset()
     chosen: frozenset[str] = frozenset()
+    settings: frozenset[str] = frozenset()
+    moments: frozenset[str] = frozenset()
+    fixed: frozenset[Words] = frozenset()
     whole: dict[Words, Volatile] = field(default_factory=dict)
     ends: dict[Words, Volatile] = field(default_factory=dict)
     owners: dict[Words, Volatile] = field(default_factory=dict)
@@ -101,6 +111,50 @@ class NameTable:
             return plain or not self.chosen.isdisjoint(said)
         owners = [self._strip(part) for part in parts if part]
         return not self.stable_owners.isdisjoint(owners) or any(map(self._is_stable, owners))
+
+    def is_setting(self, identifier: str) -> bool:
+        """Tell whether the noun of a name is one of ``settings`` and no word in front makes it one of a moment."""
+        parts = [words(part) for part in identifier.split(".")]
+        nouns = [noun for part in parts if (noun := self._noun(part))]
+        if any(map(self._is_stable, map(self._strip, parts))):
+            return True
+        return not nouns or any(map(self._names_setting, nouns))
+
+    def _noun(self, name: Words) -> Words:
+        """Take words off the end that say nothing of what a value is: ``file_name``, ``task_description_str``."""
+        end = len(name)
+        while end and (
+            name[end - 1] in self.attributes or name[end - 1] in self.after or name[end - 1].isdigit()
+        ):
+            end -= 1
+        return name[:end] or tuple(word for word in name[-1:] if word in _TEXTS)
+
+    def _names_setting(self, noun: Words) -> bool:
+        setting = noun[-1] in self.settings or (noun[-1] == "prompt" and len(noun) > 1)
+        return setting and not (len(noun) > 1 and noun[0] in self.moments)
+
+    def is_fixed(self, identifier: str) -> bool:
+        """Tell whether the last part of a name ends like one of ``fixed``, and no word in front makes it another's."""
+        name = words(identifier.rpartition(".")[2])
+        while name and name[-1] in self.after and name not in self.fixed:
+            name = name[:-1]
+        start = next((start for start in range(len(name)) if name[start:] in self.fixed), None)
+        return start is not None and self.moments.isdisjoint(name[:start])
+
+    def is_setting_label(self, label: str) -> bool:
+        """Tell whether the last words in front of a value name one of ``settings``, and nobody's own."""
+        said = words(label)[-_PHRASE:]
+        return not self.settings.isdisjoint(said) and self.moments.isdisjoint(said)
+
+    def find_phrase(self, text: str) -> Volatile | None:
+        """Return what the last words in front of a value mean, the most words that mean anything."""
+        said = words(text)[-_PHRASE:]
+        for start in range(len(said)):
+            found = self._of_words(self._strip(said[start:]))
+            part = start > 0 and (len(said) - start == 1 or said[-1] == "now")
+            if found is not None and not (part and found.kind in _BRIEF):
+                return found
+        return None
 
     def _of_words(self, name: Words) -> Volatile | None:
         if found := self.whole.get(name):

@@ -20,7 +20,19 @@ from promptlint.layout import Confidence, Kind, Scope
 
 TABLES = ("calls", "values", "names", "globals", "filters", "literals", "sink")
 PROFILE_TABLES = ("profile", "model", "select")  # may stand in the same file; read elsewhere
-WORD_LISTS = ("before", "after", "veto", "carriers", "stable", "stable_owners", "attributes", "chosen")
+WORD_LISTS = (
+    "before",
+    "after",
+    "veto",
+    "carriers",
+    "stable",
+    "stable_owners",
+    "attributes",
+    "chosen",
+    "settings",
+    "moments",
+    "fixed",
+)
 VARIANTS = ("", "set", "listing", "shuffle", "completion", "repr", "fetched")
 DIALECTS = ("", "f-string", "jinja", "mustache", "$", "percent")
 _PLACE = re.compile(r"[A-Za-z_]\w*|\d+|\*|\*\*")

@@ -14,10 +14,15 @@ from promptlint.words import counted
 _CODE = re.compile(r"[\w.$]+(?:[\[(].*)?|.*\)", re.DOTALL)
 BLOCK = 16  # tokens of the smallest block in wide use (vLLM)
 DATA_FIRST = 48  # tokens of fixed text behind data that make a word worthwhile
-ARGUMENT_FIRST = (
-    128  # of the same behind an argument whose name says nothing: all else but its place is a guess
+# The same behind data that only its place tells of: an argument in running text, a value apart from the text.
+ARGUMENT_FIRST = 128
+APART_FIRST = 64
+ARGUMENT = "argument"  # the variants of such causes
+APART = "apart"
+BY_PLACE = frozenset({ARGUMENT, APART})
+UNSEEN = (
+    48  # tokens that a text of the program is taken for where it is not seen; in thresholds, never in figures
 )
-ARGUMENT = "argument"  # the variant of such a cause
 NEAR = 16  # tokens between two values that make two faults of them
 
 # Data differs between requests by nature. Only its place can be wrong.
@@ -73,7 +78,7 @@ class Thresholds:
             return self.lost_tokens
         block = min(profile.block_tokens or BLOCK, BLOCK)
         if kind in DATA:
-            return ARGUMENT_FIRST if variant == ARGUMENT else DATA_FIRST
+            return {ARGUMENT: ARGUMENT_FIRST, APART: APART_FIRST}.get(variant, DATA_FIRST)
         return 2 * block if confidence is Confidence.LOW else block
 
     def status(
@@ -169,8 +174,8 @@ def weaker(*confidences: Confidence) -> Confidence:
     return min(confidences, key=lambda confidence: confidence.rank)
 
 
-def lost_text(cost: Cost | None, history: bool) -> str:
-    """Say what is computed again: ``412 stable tokens (25 blocks) behind it``."""
+def lost_text(cost: Cost | None, history: bool, unseen: str = "") -> str:
+    """Say what is computed again: ``412 stable tokens (25 blocks) behind it``; ``unseen`` is a text not counted."""
     parts = []
     if cost is not None and cost.tokens:
         about = "about " if cost.estimated else ""
@@ -178,6 +183,8 @@ def lost_text(cost: Cost | None, history: bool) -> str:
         told = 0 < cost.blocks < cost.tokens
         blocks = f" ({counted(cost.blocks, 'block')})" if told else ""
         parts.append(f"{about}{counted(cost.tokens, 'stable token')}{blocks}")
+    if unseen:
+        parts.append(f"the text of `{unseen}`")
     if history:
         parts.append("the whole conversation")
     return f"{' and '.join(parts)} behind it" if parts else "what stands behind it"

@@ -10,10 +10,12 @@ from dataclasses import dataclass, field, replace
 
 from promptlint.checks.base import (
     ARGUMENT,
+    BY_PLACE,
     DATA,
     DATA_FIRST,
     HOW_OFTEN,
     NEAR,
+    UNSEEN,
     Measure,
     Thresholds,
     costliest,
@@ -105,24 +107,26 @@ class BeforeStable:
             return None
         cost = behind.cost(index, cause.scope, cause.kind, measure)
         history = behind.history(index, cause.scope, cause.kind) and not behind.opens_turns(index, cause.kind)
-        history = history and (cause.variant != ARGUMENT or cause.kind not in DATA)
+        history = history and (cause.variant not in BY_PLACE or cause.kind not in DATA)
         history = history or (cause.kind is Kind.UNORDERED and behind.turns_of(index, place))
         printed = behind.printed_by(place, measure) if cause.kind is Kind.UNORDERED else 0
-        if not history and not printed and (cost.tokens <= 0 or behind.only_closes(index)):
+        unseen = behind.unseen(index)
+        if not history and not printed and not unseen and (cost.tokens <= 0 or behind.only_closes(index)):
             return None
         if printed:
             tokens = cost.tokens + printed
             cost = replace(cost, tokens=tokens, blocks=tokens // (measure.profile.block_tokens or 1))
+        assumed = replace(cost, tokens=cost.tokens + UNSEEN) if unseen else cost
         kind = self.reported or cause.kind
         subject = self.subject.format(what=quoted(cause.what))
-        message = f"{subject} {HOW_OFTEN[cause.scope]}; {lost_text(cost, history)} cannot be reused"
+        message = f"{subject} {HOW_OFTEN[cause.scope]}; {lost_text(cost, history, unseen)} cannot be reused"
         return Finding(
             self.code,
             self.name,
             kind,
             message,
             place,
-            severity(kind, cause.scope, cost.tokens, history),
+            severity(kind, cause.scope, assumed.tokens, history),
             weaker(cause.confidence, layout.confidence),
             cause.scope,
             cause.place if cause.place != place else None,
@@ -133,7 +137,7 @@ class BeforeStable:
             Status.BELOW_THRESHOLD
             if cause.variant == "snapshot"
             else thresholds.status(
-                kind, cause.confidence, None if history else cost, measure.profile, cause.variant
+                kind, cause.confidence, None if history else assumed, measure.profile, cause.variant
             ),
             prompt=layout.name,
         )

@@ -127,6 +127,14 @@ class Behind:
         """Tell whether no word stands behind a segment, only what closes it: ``</asked_at>``, ``".``, ``)``."""
         return self._last_word is None or self._last_word <= index
 
+    def unseen(self, index: int) -> str:
+        """Return the expression of a text of the program behind a segment that was not seen, "" where there is none."""
+        here = {guard.place: guard.branch for guard in self._layout.segments[index].guards}
+        for segment in self._layout.segments[index + 1 :]:
+            if segment.origin.fixed and all(here.get(g.place, g.branch) == g.branch for g in segment.guards):
+                return segment.origin.shown
+        return ""
+
     def kept_as_sent(self, index: int, kind: Kind) -> bool:
         """Tell whether a segment belongs to a message that enters a conversation once and stays as it is.
 

@@ -151,3 +151,63 @@ def test_declared_names_win_and_the_first_glob_decides() -> None:
     shadowed = catalog.name("user_id")
     assert shadowed is not None
     assert shadowed.scope is Scope.RELEASE
+
+
+@pytest.mark.parametrize(
+    ("name", "setting"),
+    [
+        ("tool_descriptions", True),
+        ("output_schema", True),
+        ("system_prompt", True),
+        ("config.name", True),
+        ("examples", True),
+        ("project_description", False),
+        ("file.content.content", False),
+        ("current_action", False),
+        ("prompt", False),
+        ("data", False),
+    ],
+)
+def test_the_noun_of_a_name_tells_whether_it_is_a_setting(name: str, setting: bool) -> None:
+    assert Catalog().is_setting(name) is setting
+
+
+@pytest.mark.parametrize(
+    ("words_before", "kind"),
+    [
+        ("Current date and time", Kind.CLOCK),
+        ("You should know that the current date", Kind.CLOCK),
+        ("Open browser tabs right now", None),
+        ("Running time", None),
+        ("Search results", Kind.RETRIEVED),
+        ("The user question", Kind.REQUEST_INPUT),
+        ("Weather", None),
+    ],
+)
+def test_the_words_in_front_of_a_value_are_read_like_a_name(words_before: str, kind: Kind | None) -> None:
+    found = Catalog().phrase(words_before)
+    assert (found.kind if found else None) is kind
+
+
+def test_a_label_of_a_setting_is_nobodys_own() -> None:
+    catalog = Catalog()
+    assert catalog.is_setting_label("Output format")
+    assert not catalog.is_setting_label("User instructions")
+    assert not catalog.is_setting_label("Page")
+
+
+@pytest.mark.parametrize(
+    ("name", "fixed"),
+    [
+        ("self.system_prompt", True),
+        ("base_instructions", True),
+        ("system_prompt_text", True),
+        ("agent.instructions", True),
+        ("user_instructions", False),
+        ("custom_instructions", False),
+        ("prompt", False),
+        ("instruction_id", False),
+    ],
+)
+def test_some_names_are_those_of_texts_sent_as_they_are(name: str, fixed: bool) -> None:
+    assert Catalog().is_fixed(name) is fixed

@@ -98,6 +98,34 @@ def test_data_may_stand_before_a_short_text() -> None:
     assert found.status is Status.ACTIVE
 
 
+def test_data_by_its_place_alone_needs_more_behind_it() -> None:
+    for variant, fewest in (("apart", 64), ("argument", 128)):
+        made = cause(Kind.REQUEST_INPUT, R, variant=variant, confidence=Confidence.LOW)
+        [found] = run(layout(hole(made), text(fewest - 1)))
+        assert found.status is Status.BELOW_THRESHOLD
+        [found] = run(layout(hole(made), text(fewest)))
+        assert found.status is Status.ACTIVE
+
+
+def unseen(**more: object) -> Segment:
+    program = hole(name="system_prompt", **more)
+    return replace(program, scope=Scope.RELEASE, origin=replace(program.origin, fixed=True))
+
+
+def test_a_text_of_the_program_that_is_not_seen_is_lost_too() -> None:
+    [found] = run(layout(hole(cause(Kind.CLOCK, R)), unseen()))
+    assert (found.status, found.severity) == (Status.ACTIVE, Severity.WARNING)
+    assert found.message.endswith("the text of `system_prompt` behind it cannot be reused")
+    [found] = run(layout(hole(cause(Kind.CLOCK, R)), text(20), unseen()))
+    assert "20 stable tokens (1 block) and the text of `system_prompt` behind it" in found.message
+    assert not run(layout(unseen(), hole(cause(Kind.CLOCK, R))))
+
+
+def test_a_text_of_another_branch_is_not_behind() -> None:
+    one, other = guard(), replace(guard(), branch=1)
+    assert not run(layout(hole(cause(Kind.CLOCK, R), guards=(one,)), unseen(guards=(other,))))
+
+
 def test_the_users_threshold_holds_for_every_kind() -> None:
     for kind in (Kind.CLOCK, Kind.RETRIEVED):
         [found] = run(layout(hole(cause(kind, R)), text(10)), Thresholds(10))

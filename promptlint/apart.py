@@ -1,0 +1,138 @@
+"""What the text around a value tells, where nothing else does: its form and the words in front of it.
+
+A value in the middle of a sentence is mostly a setting (``answer in {language}``). What a request is about
+stands apart from the instructions::
+
+    Page: {url}                 behind a label
+    <diff>{changes}</diff>      in a tag
+    The notes:
+    {notes}                     on a line of its own
+
+and ``Today is {x}`` says what x is, whatever it is called.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from promptlint.catalog.catalog import Catalog
+from promptlint.layout import Cause, Confidence, Kind, OriginKind, Scope, Segment
+
+_APART = "apart"
+_DATA = frozenset({Kind.REQUEST_INPUT, Kind.RETRIEVED, Kind.HISTORY})
+_TIMED = frozenset({Kind.CLOCK, Kind.COUNTER})
+_LABEL = re.compile(
+    r"^[\s#>*\-\d.)(\[`\"'_]*([A-Za-z][^\n:{}<>]{0,60}?)[\s*_`\"')\]]*[:=]\s*[*_`\"'\[(]*\s*$"
+)
+_TAG = re.compile(r"<([A-Za-z][\w:-]*)[^<>]*>\s*$")
+_OPENING = re.compile(r"^[\s>*\-\d.)(\[`\"'+|=~#]*$")
+_CLOSING = re.compile(r"^[\s`\"')\].,;|*_]*(?:</[\w:-]+>\s*)?$")
+# "Notes:", "# Notes", "**Notes**", with a fence or a rule below, or an opening tag
+_HEADING = re.compile(
+    r"^(?:.*:|\s*#.*|\s*\*\*.*|\s*\[.*\]|\s*=+.*=+)[ \t*]*\n?(?:\s*(?:```.*|~~~.*|\"{3}|'{3}|-{3,}.*|={3,}.*)\n)?\s*\Z"
+    r"|^\s*(?:```.*|~~~.*|<[A-Za-z][^<>\n]*>|-{3,}.*|={3,}.*)\s*\Z",
+    re.MULTILINE,
+)
+_PHRASE = re.compile(r"(?<![\w'])([A-Za-z][A-Za-z' ]{2,40}?)(?:\s+(?:is|was)|\s*[:=])\s*[*_`\"'(]*\s*$")
+_PROSE = re.compile(r"[^\W\d_]{2,}\W+[^\W\d_]{2,}")
+_WORD = re.compile(r"[A-Za-z]+")
+_READ = 200  # characters on each side that are looked at
+
+
+def judged(segments: tuple[Segment, ...], catalog: Catalog) -> tuple[Segment, ...]:
+    """Return the segments with causes for the values that only the text around them tells of."""
+    out = list(segments)
+    for index, segment in enumerate(segments):
+        if not segment.is_hole:
+            continue
+        if cause := _cause(segments, index, catalog):
+            out[index] = replace(segment, scope=cause.scope, cause=cause)
+        elif (
+            segment.cause is None and segment.scope is Scope.UNKNOWN and catalog.is_fixed(segment.origin.name)
+        ):
+            out[index] = replace(segment, scope=Scope.RELEASE, origin=replace(segment.origin, fixed=True))
+    return tuple(out)
+
+
+def _cause(segments: tuple[Segment, ...], index: int, catalog: Catalog) -> Cause | None:
+    origin, known = segments[index].origin, segments[index].cause
+    if known is not None:
+        if known.variant != "argument" or known.confidence is not Confidence.LOW:
+            return None
+        label = _Around.of(segments, index).label
+        setting = label is None or catalog.is_setting_label(label) or catalog.is_setting(origin.name)
+        return None if setting else replace(known, variant=_APART)
+    if segments[index].scope is not Scope.UNKNOWN or origin.kind not in (
+        OriginKind.VARIABLE,
+        OriginKind.CALL,
+    ):
+        return None
+    names = filter(None, (*(origin.names or (origin.name,)), origin.field, origin.given))
+    if any(catalog.is_setting(name) or catalog.name(name) for name in names):
+        return None
+    around = _Around.of(segments, index)
+    if around.label is not None and catalog.is_setting_label(around.label):
+        return None
+    said = catalog.phrase(around.phrase if around.label is None else around.label)
+    if said is not None and (said.kind in _TIMED or (said.kind in _DATA and around.label is not None)):
+        variant = _APART if said.kind in _DATA else said.variant
+        what = f"`{origin.shown}` (by the words in front of it)"
+        return Cause(said.kind, said.scope, what, Confidence.LOW, variant=variant)
+    if said is not None or around.label is None:
+        return None  # whose name and which folder a text means is its caller's to say
+    what = f"`{origin.shown}`, data by its place,"
+    return Cause(Kind.REQUEST_INPUT, Scope.REQUEST, what, Confidence.LOW, variant=_APART)
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What stands around a value: ``label`` is None in running text, "" on a line of its own without one."""
+
+    label: str | None
+    phrase: str
+
+    @classmethod
+    def of(cls, segments: tuple[Segment, ...], index: int) -> _Around:
+        """Read the line of a hole; one that is all of its message has no form."""
+        here = segments[index]
+        message = [
+            (at, segment)
+            for at, segment in enumerate(segments)
+            if (segment.section, segment.message) == (here.section, here.message)
+        ]
+        if not any(segment.text and _PROSE.search(segment.text) for _, segment in message):
+            return cls(None, "")
+        line, heading = _line_above([segment.text for at, segment in message if at < index])
+        after = _line_below([segment.text for at, segment in message if at > index])
+        said = _PHRASE.search(line)
+        phrase = said.group(1) if said else ""
+        if not _CLOSING.match(after):
+            return cls(None, phrase)
+        if found := _TAG.search(line) or _LABEL.match(line):
+            return cls(found.group(1), phrase)
+        return cls(heading if _OPENING.match(line) else None, phrase)
+
+
+def _line_above(texts: list[str | None]) -> tuple[str, str | None]:
+    """Return the start of the line behind these texts, and the words of the heading above it if it has one."""
+    known = ""
+    for text in reversed(texts):
+        if text is None or len(known) > _READ:
+            break
+        known = text[-_READ:] + known
+    head, newline, line = known.rpartition("\n")
+    heading = _HEADING.search(head) if newline else None
+    return line, " ".join(_WORD.findall(heading.group())) if heading else None
+
+
+def _line_below(texts: list[str | None]) -> str:
+    line = ""
+    for text in texts:
+        if text is None:
+            return line + "…"
+        part, newline, _ = text[:_READ].partition("\n")
+        line += part
+        if newline:
+            break
+    return line
