@@ -17,7 +17,7 @@ import re
 from dataclasses import dataclass, replace
 
 from promptlint.catalog.catalog import Catalog
-from promptlint.layout import Cause, Confidence, Kind, OriginKind, Scope, Segment
+from promptlint.layout import Cause, Confidence, Kind, OriginKind, Scope, Section, Segment
 
 _APART = "apart"
 _DATA = frozenset({Kind.REQUEST_INPUT, Kind.RETRIEVED, Kind.HISTORY})
@@ -43,10 +43,13 @@ _READ = 200  # characters on each side that are looked at
 def judged(segments: tuple[Segment, ...], catalog: Catalog) -> tuple[Segment, ...]:
     """Return the segments with causes for the values that only the text around them tells of."""
     out = list(segments)
+    written = {_message(s) for s in segments if s.text and _PROSE.search(s.text)}
     for index, segment in enumerate(segments):
         if not segment.is_hole:
             continue
-        if cause := _cause(segments, index, catalog):
+        # A message that is all one value has no form.
+        around = _Around.of(segments, index) if _message(segment) in written else _NOTHING
+        if cause := _cause(segment, around, catalog):
             out[index] = replace(segment, scope=cause.scope, cause=cause)
         elif (
             segment.cause is None and segment.scope is Scope.UNKNOWN and catalog.is_fixed(segment.origin.name)
@@ -55,15 +58,19 @@ def judged(segments: tuple[Segment, ...], catalog: Catalog) -> tuple[Segment, ..
     return tuple(out)
 
 
-def _cause(segments: tuple[Segment, ...], index: int, catalog: Catalog) -> Cause | None:
-    origin, known = segments[index].origin, segments[index].cause
+def _message(segment: Segment) -> tuple[Section, int]:
+    return segment.section, segment.message
+
+
+def _cause(segment: Segment, around: _Around, catalog: Catalog) -> Cause | None:
+    origin, known = segment.origin, segment.cause
     if known is not None:
         if known.variant != "argument" or known.confidence is not Confidence.LOW:
             return None
-        label = _Around.of(segments, index).label
+        label = around.label
         setting = label is None or catalog.is_setting_label(label) or catalog.is_setting(origin.name)
         return None if setting else replace(known, variant=_APART)
-    if segments[index].scope is not Scope.UNKNOWN or origin.kind not in (
+    if segment.scope is not Scope.UNKNOWN or origin.kind not in (
         OriginKind.VARIABLE,
         OriginKind.CALL,
     ):
@@ -71,7 +78,6 @@ def _cause(segments: tuple[Segment, ...], index: int, catalog: Catalog) -> Cause
     names = filter(None, (*(origin.names or (origin.name,)), origin.field, origin.given))
     if any(catalog.is_setting(name) or catalog.name(name) for name in names):
         return None
-    around = _Around.of(segments, index)
     if around.label is not None and catalog.is_setting_label(around.label):
         return None
     said = catalog.phrase(around.phrase if around.label is None else around.label)
@@ -94,17 +100,9 @@ class _Around:
 
     @classmethod
     def of(cls, segments: tuple[Segment, ...], index: int) -> _Around:
-        """Read the line of a hole; one that is all of its message has no form."""
-        here = segments[index]
-        message = [
-            (at, segment)
-            for at, segment in enumerate(segments)
-            if (segment.section, segment.message) == (here.section, here.message)
-        ]
-        if not any(segment.text and _PROSE.search(segment.text) for _, segment in message):
-            return cls(None, "")
-        line, heading = _line_above([segment.text for at, segment in message if at < index])
-        after = _line_below([segment.text for at, segment in message if at > index])
+        """Read the line of a hole, and the one above it."""
+        line, heading = _above(segments, index)
+        after = _below(segments, index)
         said = _PHRASE.search(line)
         phrase = said.group(1) if said else ""
         if not _CLOSING.match(after):
@@ -114,25 +112,31 @@ class _Around:
         return cls(heading if _OPENING.match(line) else None, phrase)
 
 
-def _line_above(texts: list[str | None]) -> tuple[str, str | None]:
-    """Return the start of the line behind these texts, and the words of the heading above it if it has one."""
+_NOTHING = _Around(None, "")
+
+
+def _above(segments: tuple[Segment, ...], index: int) -> tuple[str, str | None]:
+    """Return the start of a hole's line, and the words of the heading above it if it has one."""
     known = ""
-    for text in reversed(texts):
-        if text is None or len(known) > _READ:
+    for segment in reversed(segments[max(0, index - _READ) : index]):
+        if segment.text is None or len(known) >= _READ or _message(segment) != _message(segments[index]):
             break
-        known = text[-_READ:] + known
-    head, newline, line = known.rpartition("\n")
+        known = segment.text[-_READ:] + known
+    head, newline, line = known[-_READ:].rpartition("\n")
     heading = _HEADING.search(head) if newline else None
     return line, " ".join(_WORD.findall(heading.group())) if heading else None
 
 
-def _line_below(texts: list[str | None]) -> str:
+def _below(segments: tuple[Segment, ...], index: int) -> str:
+    """Return the rest of a hole's line; a further value in it shows as an ellipsis."""
     line = ""
-    for text in texts:
-        if text is None:
+    for segment in segments[index + 1 : index + _READ]:
+        if _message(segment) != _message(segments[index]):
+            break
+        if segment.text is None:
             return line + "…"
-        part, newline, _ = text[:_READ].partition("\n")
+        part, newline, _ = segment.text[:_READ].partition("\n")
         line += part
-        if newline:
+        if newline or len(line) > _READ:
             break
     return line

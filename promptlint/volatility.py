@@ -23,6 +23,7 @@ from promptlint.layout import (
     Guard,
     Kind,
     Layout,
+    LayoutKind,
     Origin,
     OriginKind,
     Scope,
@@ -73,7 +74,8 @@ def annotate(layout: Layout, catalog: Catalog) -> Layout:
             segments.append(_hole(known, catalog))
         else:
             segments.extend(_literal(known, catalog))
-    sure = layout.confidence is Confidence.HIGH
+    # A template file may make anything: a page, a setup file, code.
+    sure = layout.kind is not LayoutKind.TEMPLATE or layout.confidence is Confidence.HIGH
     return layout.with_segments(judged(tuple(segments), catalog) if sure else tuple(segments))
 
 

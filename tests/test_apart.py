@@ -38,7 +38,7 @@ def first(text: str, cause: Cause | None = None) -> Cause | None:
         "The page:\n```html\n«x»\n```\nBe brief.",
         "# Page\n\n«x»\n\nBe brief.",
         "--- PAGE ---\n«x»\nBe brief.",
-        "User instructions: «x»\nBe brief.",
+        "The user's wish: «x»\nBe brief.",
     ],
 )
 def test_a_value_apart_from_the_text_is_data(text: str) -> None:

@@ -118,7 +118,9 @@ class NameTable:
         nouns = [noun for part in parts if (noun := self._noun(part))]
         if any(map(self._is_stable, map(self._strip, parts))):
             return True
-        return not nouns or any(map(self._names_setting, nouns))
+        if not nouns:  # `name`, `description`; but `items` and `data` are data
+            return any(part[-1] not in self.after for part in parts if part)
+        return any(map(self._names_setting, nouns))
 
     def _noun(self, name: Words) -> Words:
         """Take words off the end that say nothing of what a value is: ``file_name``, ``task_description_str``."""

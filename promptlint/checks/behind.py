@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import replace
 from functools import cached_property
 
@@ -130,10 +131,15 @@ class Behind:
     def unseen(self, index: int) -> str:
         """Return the expression of a text of the program behind a segment that was not seen, "" where there is none."""
         here = {guard.place: guard.branch for guard in self._layout.segments[index].guards}
-        for segment in self._layout.segments[index + 1 :]:
-            if segment.origin.fixed and all(here.get(g.place, g.branch) == g.branch for g in segment.guards):
+        for at in self._unseen[bisect_right(self._unseen, index) :]:
+            segment = self._layout.segments[at]
+            if all(here.get(guard.place, guard.branch) == guard.branch for guard in segment.guards):
                 return segment.origin.shown
         return ""
+
+    @cached_property
+    def _unseen(self) -> list[int]:
+        return [index for index, segment in enumerate(self._layout.segments) if segment.origin.fixed]
 
     def kept_as_sent(self, index: int, kind: Kind) -> bool:
         """Tell whether a segment belongs to a message that enters a conversation once and stays as it is.

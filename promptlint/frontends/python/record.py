@@ -383,7 +383,9 @@ class Recorder(HistoryWatch):
             emitter.section = Section.SYSTEM
         emitter.value(value, place)
         known = sum(len(s.text) for s in emitter.segments if s.text)
-        if known < MIN_TEXT or audience.is_code(emitter.segments) or audience.is_page(emitter.segments):
+        # However short, what changes may have a text behind it that is not seen: f"{now}\n{system_prompt}".
+        short = known < MIN_TEXT and not (known and any(s.cause for s in emitter.segments))
+        if short or audience.is_code(emitter.segments) or audience.is_page(emitter.segments):
             return
         layout = self._layout(m, f"{name} in {where(frame)}", place, LayoutKind.PROMPT, confidence)
         if turns and emitter.role:
