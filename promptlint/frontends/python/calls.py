@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 
 from promptlint.frontends.python import access, engines, functions, library, methods, objects, text
+from promptlint.frontends.python.forms import CONTENT
 from promptlint.frontends.python.machine import Frame, Machine, passed
 from promptlint.frontends.python.nodes import walk
 from promptlint.frontends.python.pieces import Hole, Part, worst
@@ -176,6 +177,9 @@ def instantiate(m: Machine, cls: ClassV, given: Arguments, node: ast.Call, frame
     return obj
 
 
+_TURN = re.compile(
+    r"(Message|Msg|Turn|Utterance|Content)$"
+)  # a class with a role whose text may be called otherwise
 _SPEAKER = re.compile(r"(System|Developer|User|Human|Assistant|AI|Tool)(?:Chat|Prompt)?Message")
 
 
@@ -186,9 +190,12 @@ def _said(cls: ClassV, init: Value | None, given: Arguments) -> dict[str, Value]
     else:
         names = list(objects.fields(cls))
     speaker = _SPEAKER.fullmatch(cls.name)
-    if "content" not in names or not (speaker or "role" in names):
+    text = next((name for name in CONTENT if name in names), "")
+    if not text or not (speaker or "role" in names) or (text != "content" and not _TURN.search(cls.name)):
         return None
     values = {**dict(zip(names, given.args, strict=False)), **given.keywords}
+    if text in values:
+        values["content"] = values[text]
     if speaker:
         values.setdefault("role", Const(speaker.group(1).lower()))
     if isinstance(init, FuncV) and isinstance(values.get("content"), ListV):

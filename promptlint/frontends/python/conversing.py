@@ -25,7 +25,7 @@ def held(value: Value) -> ListV | None:
     """Return the conversation that a value is, or an object of the program holds."""
     if isinstance(value, ListV):
         return value if is_conversation(value) else None
-    if not isinstance(value, Obj) or value.cls is None:
+    if not isinstance(value, Obj) or (value.cls is None and value.kind != "dialog"):
         return None
     return next((v for v in value.attrs.values() if isinstance(v, ListV) and is_conversation(v)), None)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from promptlint.frontends.python import text
 from promptlint.frontends.python.engines import role_of
-from promptlint.frontends.python.forms import opened
+from promptlint.frontends.python.forms import CONTENT, opened, pair
 from promptlint.frontends.python.machine import fixed
 from promptlint.frontends.python.methods import filled_messages
 from promptlint.frontends.python.pieces import Alt, Hole, Lit, Loop, Part, Seg, flat
@@ -197,9 +197,7 @@ class Emitter:
             plain = role.plain() if isinstance(role, Str) else None
             self.role = role_of(plain or "")
             self.section = Section.SYSTEM if self.role == "system" and self.message == 1 else Section.MESSAGES
-            content = value.get("content")
-            if content is None:
-                content = value.get("parts")
+            content = next((found for key in CONTENT if (found := value.get(key)) is not None), None)
             where = value.place or place
             if content is not None:
                 self.value(content, where, guards)
@@ -220,6 +218,10 @@ class Emitter:
                 self._message(
                     Item(option, spread=item.spread), place, (*guards, replace(value.guard, branch=index))
                 )
+        elif (said := pair(value)) is not None:
+            self.role = role_of(said[0])
+            self.section = Section.SYSTEM if self.role == "system" and self.message == 1 else Section.MESSAGES
+            self.value(said[1], place, guards)
         elif isinstance(value, ListV):
             self.message -= 1
             self.messages(value, place, guards)

@@ -78,8 +78,23 @@ def opened(items: list[Item]) -> list[Item]:
     return items[1:] if unseen and _role(first.value) in _SYSTEM else items
 
 
+_SPEAKERS = frozenset({"system", "developer", "user", "human", "assistant", "ai"})
+CONTENT = ("content", "parts", "text", "message")  # where a message keeps its text, beside a role
+
+
+def pair(value: Value) -> tuple[str, Value] | None:
+    """Return role and content of a message that is written as a pair: ``("system", text)``."""
+    if not isinstance(value, ListV) or value.kind != "tuple" or len(value.items) != 2:
+        return None
+    first, second = (item.value for item in value.items)
+    role = first.plain() if isinstance(first, Str) else None
+    return (role, second) if role in _SPEAKERS and is_text(second) else None
+
+
 def _role(value: Value) -> object:
     found: Value | None = None
+    if (said := pair(value)) is not None:
+        return said[0]
     if isinstance(value, DictV) and "role" in value.entries:
         found = value.entries["role"].value
     elif isinstance(value, Obj):
@@ -95,6 +110,8 @@ def is_message(value: Value) -> bool:
         return any(map(is_message, value.values))
     if isinstance(value, DictV):
         return "role" in value.entries
+    if isinstance(value, ListV):
+        return pair(value) is not None
     return isinstance(value, Obj) and value.kind in ("message", "placeholder")
 
 

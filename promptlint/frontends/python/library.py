@@ -6,7 +6,17 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from promptlint.frontends.python import access, engines, files, loading, methods, named, standard, text
+from promptlint.frontends.python import (
+    access,
+    dialogs,
+    engines,
+    files,
+    loading,
+    methods,
+    named,
+    standard,
+    text,
+)
 from promptlint.frontends.python.machine import Frame, Machine, root_of
 from promptlint.frontends.python.naming import SENDS, called_name
 from promptlint.frontends.python.pieces import Hole, Part, flat, worst
@@ -104,7 +114,7 @@ def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
         return Unknown(
             place, name=path, path=f"{path}()", cause=cause, text=frame.module.text(node), multiline=False
         )
-    made = engines.made(m, path, given, node, frame)
+    made = dialogs.made(m, path, given, node, frame) or engines.made(m, path, given, node, frame)
     if made is not None:
         return made
     if (prompt := loading.filled(m, path, given, node, frame)) is not None:

@@ -58,6 +58,10 @@ def method(m: Machine, receiver: Value, name: str, given: Arguments, node: ast.C
         return template(m, receiver, name, given, node, frame)
     if isinstance(receiver, Obj) and receiver.kind == "buffer":
         return _buffer(m, receiver, name, given, node, frame)
+    if isinstance(receiver, Obj) and receiver.kind == "dialog":
+        from promptlint.frontends.python import dialogs
+
+        return dialogs.method(m, receiver, name, given, node, frame)
     if isinstance(receiver, Obj):
         made = (
             files.method(m, receiver, name, given, node, frame)

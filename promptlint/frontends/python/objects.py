@@ -197,6 +197,10 @@ def symbolic(m: Machine, cls: ClassV, name: str = "self") -> Obj:
             out.attrs[key] = copy
         elif isinstance(value, DictV):
             out.attrs[key] = access.copy_dict(value, 0)
+        elif isinstance(value, Obj) and value.kind == "dialog":
+            from promptlint.frontends.python import dialogs
+
+            out.attrs[key] = dialogs.copied(value)
         else:
             out.attrs[key] = value
     return out
@@ -207,7 +211,7 @@ def attribute(m: Machine, obj: Obj, attr: str, node: ast.expr, frame: Frame) -> 
     place = frame.module.place(node)
     cls = obj.cls
     settle(obj)
-    if cls is None and obj.kind in ("path", "jinja-env", "buffer"):
+    if cls is None and obj.kind in ("path", "jinja-env", "buffer", "dialog"):
         known = obj.attrs.get(attr) or (files.attribute(m, obj, attr) if obj.kind == "path" else None)
         return known or Bound(Ext(f"method.{attr}"), obj)
     label = attr if obj.name in ("self", "cls", "") else f"{obj.name}.{attr}"

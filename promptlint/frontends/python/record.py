@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from promptlint.frontends.python import access, audience, constants, engines, pairs, text
+from promptlint.frontends.python import access, audience, constants, engines, text
 from promptlint.frontends.python.conversing import all_held, grows, held
 from promptlint.frontends.python.emit import Emitter, emitter_of
 from promptlint.frontends.python.forms import (
@@ -97,8 +97,6 @@ class Recorder(HistoryWatch):
             return
         if path and NOT_SENT.search(path):
             return
-        if (pair := pairs.emitted(self.emitter(m), given, node, frame)) is not None:
-            self._pair(m, pair, frame.module.place(node), frame)
         every: list[tuple[int | str, Value]] = [*enumerate(given.args), *given.keywords.items()]
         for key, argument in every:
             if isinstance(argument, ListV | Obj) and key not in _MESSAGES:
@@ -126,11 +124,6 @@ class Recorder(HistoryWatch):
                 and describes_a_tool(called_name(node), given)
             ):
                 self.tool_text(m, argument, given.nodes.get(keyword, node), frame)
-
-    def _pair(self, m: Machine, pair: Emitter, place: Place, frame: Frame) -> None:
-        """Keep a system text and the conversation that was given with it."""
-        layout = self._layout(m, f"request in {where(frame)}", place, LayoutKind.REQUEST, Confidence.MEDIUM)
-        self.add(m, replace(layout.with_segments(tuple(pair.segments), pair.gaps), repeated=True))
 
     def named(self, m: Machine, name: str, value: Value, node: ast.expr, frame: Frame) -> None:
         """A name was bound."""

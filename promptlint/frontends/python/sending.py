@@ -76,8 +76,23 @@ def _callee(m: Machine, module: Module, node: ast.expr, cls: ClassV | None) -> V
 def _is_sender(callee: Value | None, m: Machine) -> bool:
     if isinstance(callee, Ext):
         return m.sink(callee.path) is not None
+    if isinstance(callee, ClassV):
+        return _makes_turns(callee)
     return (
         isinstance(callee, FuncV)
         and not isinstance(callee.node, ast.Lambda)
         and tells_of_prompts(callee.node)
     )
+
+
+def _makes_turns(cls: ClassV) -> bool:
+    """Tell whether a class writes messages: ``{"role": who, "content": text}``; remembered on its node."""
+    known: bool | None = getattr(cls.node, "_makes_turns", None)
+    if known is None:
+        known = "role" in cls.module.lines(cls.node) and any(
+            (isinstance(n, ast.Dict) and any(getattr(key, "value", None) == "role" for key in n.keys))
+            or (isinstance(n, ast.keyword) and n.arg == "role")
+            for n in walk(*cls.node.body)
+        )
+        cls.node._makes_turns = known  # type: ignore[attr-defined]
+    return known

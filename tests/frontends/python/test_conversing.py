@@ -145,3 +145,107 @@ def issue_prompt(issue):
     return f'The issue: {{cleaned}}. ' + RULES
 """
     assert program(text).codes == ["PL108"]
+
+
+SHAPES = f"""
+from dataclasses import dataclass
+from google.genai import types
+RULES = {LONG!r}
+@dataclass
+class ChatTurn:
+    role: str
+    text: str
+def turn(role, content): return {{'role': role, 'content': content}}
+def prompt(backend, doc):
+    backend.post([SHAPE])
+"""
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "('system', 'Be brief.'), ('user', f'Read: {doc}'), ('human', RULES)",
+        "turn('system', 'Be brief.'), turn('user', f'Read: {doc}'), turn('user', RULES)",
+        "ChatTurn('system', 'Be brief.'), ChatTurn(role='user', text=f'Read: {doc}'), ChatTurn('user', RULES)",
+        "{'role': 'system', 'text': 'Be brief.'}, {'role': 'user', 'text': f'Read: {doc}'}, {'role': 'user', 'text': RULES}",
+        "types.Content(role='system', parts=[types.Part(text='Be brief.')]), types.Content(role='user', parts=[types.Part.from_text(text=f'Read: {doc}')]), types.Content(role='user', parts=[types.Part(text=RULES)])",
+    ],
+)  # fmt: skip
+def test_messages_have_many_shapes(program: Run, shape: str) -> None:
+    made = program(SHAPES.replace("SHAPE", shape))
+    assert f"<system>Be brief.<user>Read: {{doc ~retrieved/request}}<user>{LONG}" in made.texts
+    assert "PL107" in made.codes
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        "('system', 'linux'), ('user', RULES)",
+        "('host', f'{doc}'), ('port', RULES)",
+        "('user', f'{doc}', 1), ('user', RULES, 2)",
+    ],
+)
+def test_pairs_that_are_no_messages(program: Run, pairs: str) -> None:
+    made = program(SHAPES.replace("prompt(", "form(").replace("SHAPE", pairs))
+    assert "PL107" not in made.codes
+
+
+def test_a_class_that_writes_messages_is_told_by_them(program: Run) -> None:
+    """No name in ``go`` tells of prompts: what it makes is an object of a class that does."""
+    text = f"""
+RULES = {LONG!r}
+class Exchange:
+    def __init__(self, opening):
+        self.items = [dict(role='system', content=opening)]
+    def put(self, text):
+        self.items.append(dict(role='user', content=text))
+        return self
+async def go(backend, doc):
+    exchange = Exchange('Be brief.').put(f'Read this page: {{doc}}').put(RULES)
+    return await backend.get(exchange.items)
+"""
+    made = program(text)
+    assert f"<system>Be brief.<user>Read this page: {{doc ~retrieved/request}}<user>{LONG}" in made.texts
+    assert "PL107" in made.codes
+
+
+@pytest.mark.parametrize(
+    "filled",
+    [
+        "h = ChatHistory(system_message='Be brief.')",
+        "h = ChatHistory()\n    h.add_system_message('Be brief.')",
+        "h = ChatHistory(messages=[SystemMessage(content='Be brief.')])",
+    ],
+)
+@pytest.mark.parametrize("sent", ["h", "h.messages", "h.get_messages()"])
+def test_a_library_keeps_the_turns(program: Run, filled: str, sent: str) -> None:
+    text = f"""
+from semantic_kernel.contents import ChatHistory
+from langchain_core.messages import SystemMessage
+RULES = {LONG!r}
+async def prompt(kernel, doc):
+    {filled}
+    h.add_user_message(f'Read: {{doc}}')
+    h.add_message(role='user', content=RULES)
+    return await kernel.post({sent})
+"""
+    made = program(text)
+    assert f"<system>Be brief.<user>Read: {{doc ~retrieved/request}}<user>{LONG}" in made.texts
+    assert "PL107" in made.codes
+
+
+def test_turns_behind_those_of_a_library_s_object_move_with_them(program: Run) -> None:
+    text = f"""
+from semantic_kernel.contents import ChatHistory
+RULES = {LONG!r}
+class Bot:
+    def __init__(self):
+        self.history = ChatHistory(system_message='Be brief.')
+    async def ask(self, kernel, doc):
+        self.history.add_user_message(f'Read: {{doc}}')
+        self.history.add_user_message(RULES)
+        return await kernel.post(self.history)
+"""
+    made = program(text)
+    assert made.codes == []
+    assert any(shown.startswith("<system>Be brief.<>{messages[]") for shown in made.texts)
