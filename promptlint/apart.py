@@ -36,6 +36,7 @@ _HEADING = re.compile(
 )
 _PHRASE = re.compile(r"(?<![\w'])([A-Za-z][A-Za-z' ]{2,40}?)(?:\s+(?:is|was)|\s*[:=])\s*[*_`\"'(]*\s*$")
 _PROSE = re.compile(r"[^\W\d_]{2,}\W+[^\W\d_]{2,}")
+_ARGUMENT = re.compile(r"[(,]\s*([A-Za-z_][\w.]*)(?![\w.]*\s*[(=])")
 _WORD = re.compile(r"[A-Za-z]+")
 _READ = 200  # characters on each side that are looked at
 
@@ -78,6 +79,10 @@ def _cause(segment: Segment, around: _Around, catalog: Catalog) -> Cause | None:
     names = filter(None, (*(origin.names or (origin.name,)), origin.field, origin.given))
     if any(catalog.is_setting(name) or catalog.name(name) for name in names):
         return None
+    if origin.kind is OriginKind.CALL and any(
+        map(catalog.is_setting, _ARGUMENT.findall(origin.expression[:_READ]))
+    ):
+        return None  # json.dumps(example)
     if around.label is not None and catalog.is_setting_label(around.label):
         return None
     said = catalog.phrase(around.phrase if around.label is None else around.label)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from promptlint.apart import judged
@@ -108,3 +110,12 @@ def test_a_text_of_the_program_is_stable_though_it_is_not_seen() -> None:
     hole = judged(segments("Be brief.\n«self.system_prompt»"), CATALOG)[1]
     assert hole.scope is Scope.RELEASE
     assert hole.origin.fixed
+
+
+def test_what_a_call_is_given_tells_too() -> None:
+    for argument, cause in (("example", None), ("order", Kind.REQUEST_INPUT)):
+        prompt = segments(TASK + "Page:\n«json.dumps»\nBe brief.")
+        origin = Origin(OriginKind.CALL, f"json.dumps({argument}, indent=2)", "json.dumps")
+        prompt = tuple(replace(s, origin=origin) if s.is_hole else s for s in prompt)
+        found = next(s.cause for s in judged(prompt, CATALOG) if s.is_hole)
+        assert (found.kind if found else None) is cause

@@ -175,6 +175,7 @@ class Catalog:
             chosen=frozenset(lists["chosen"]),
             settings=frozenset(lists["settings"]),
             moments=frozenset(lists["moments"]),
+            samples=frozenset(lists["samples"]),
             fixed=phrases("fixed"),
             declared=list(self._declared),
         )

@@ -37,7 +37,7 @@ class NameTable:
     ``chosen`` are words of names whose values the program's author chose (``language``, ``schema``);
     ``attributes`` are words that say nothing without another in front (``description``).
     ``settings`` are nouns that stay the program's even in a block of their own (``examples``), and ``moments``
-    words that make such a noun one of a moment (``current``).
+    words that make such a noun one of a moment (``current``); ``samples`` are first words of what is shown as one.
     ``fixed`` are ends of names of texts that are sent as they are (``system prompt``).
     """
 
@@ -51,6 +51,7 @@ class NameTable:
     chosen: frozenset[str] = frozenset()
     settings: frozenset[str] = frozenset()
     moments: frozenset[str] = frozenset()
+    samples: frozenset[str] = frozenset()
     fixed: frozenset[Words] = frozenset()
     whole: dict[Words, Volatile] = field(default_factory=dict)
     ends: dict[Words, Volatile] = field(default_factory=dict)
@@ -133,6 +134,8 @@ class NameTable:
 
     def _names_setting(self, noun: Words) -> bool:
         setting = noun[-1] in self.settings or (noun[-1] == "prompt" and len(noun) > 1)
+        if noun[0] in self.samples:
+            return True
         return setting and not (len(noun) > 1 and noun[0] in self.moments)
 
     def is_fixed(self, identifier: str) -> bool:

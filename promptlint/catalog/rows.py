@@ -31,6 +31,7 @@ WORD_LISTS = (
     "chosen",
     "settings",
     "moments",
+    "samples",
     "fixed",
 )
 VARIANTS = ("", "set", "listing", "shuffle", "completion", "repr", "fetched")

@@ -14,11 +14,9 @@ from promptlint.words import counted
 _CODE = re.compile(r"[\w.$]+(?:[\[(].*)?|.*\)", re.DOTALL)
 BLOCK = 16  # tokens of the smallest block in wide use (vLLM)
 DATA_FIRST = 48  # tokens of fixed text behind data that make a word worthwhile
-# The same behind data that only its place tells of: an argument in running text, a value apart from the text.
-ARGUMENT_FIRST = 128
-APART_FIRST = 64
-ARGUMENT = "argument"  # the variants of such causes
-APART = "apart"
+ARGUMENT_FIRST = 128  # of the same behind an argument in running text: all else but its place is a guess
+ARGUMENT = "argument"  # the variant of such a cause
+APART = "apart"  # that of a value that stands apart from the text around it
 BY_PLACE = frozenset({ARGUMENT, APART})
 UNSEEN = (
     48  # tokens that a text of the program is taken for where it is not seen; in thresholds, never in figures
@@ -78,7 +76,7 @@ class Thresholds:
             return self.lost_tokens
         block = min(profile.block_tokens or BLOCK, BLOCK)
         if kind in DATA:
-            return {ARGUMENT: ARGUMENT_FIRST, APART: APART_FIRST}.get(variant, DATA_FIRST)
+            return ARGUMENT_FIRST if variant == ARGUMENT else DATA_FIRST
         return 2 * block if confidence is Confidence.LOW else block
 
     def status(

@@ -161,6 +161,7 @@ def test_declared_names_win_and_the_first_glob_decides() -> None:
         ("system_prompt", True),
         ("config.name", True),
         ("examples", True),
+        ("sample_conversation", True),
         ("project_description", False),
         ("file.content.content", False),
         ("current_action", False),

@@ -98,8 +98,8 @@ def test_data_may_stand_before_a_short_text() -> None:
     assert found.status is Status.ACTIVE
 
 
-def test_data_by_its_place_alone_needs_more_behind_it() -> None:
-    for variant, fewest in (("apart", 64), ("argument", 128)):
+def test_an_argument_in_running_text_needs_more_behind_it() -> None:
+    for variant, fewest in (("apart", 48), ("argument", 128)):
         made = cause(Kind.REQUEST_INPUT, R, variant=variant, confidence=Confidence.LOW)
         [found] = run(layout(hole(made), text(fewest - 1)))
         assert found.status is Status.BELOW_THRESHOLD

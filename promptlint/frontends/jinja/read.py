@@ -29,10 +29,14 @@ _TAG = re.compile(
 _OTHER_LANGUAGE = re.compile(
     r"\{\{[#/^>&!]|\{\{\{|\{\{\s*else\s*\}\}|\{\{-?\s*(?:range|end|with|template)\s|\{\{-?\s*\."
 )
-_PROMPT_PATH = re.compile(r"prompt|instruction|persona|agent|system_?message|chat|llm", re.IGNORECASE)
+# As words of a path: `prompts/a.j2`, `SystemPrompt.j2`, but not a package that begins with one.
+_PROMPT_PATH = re.compile(
+    r"(?<![a-z])(?i:prompts?|prompting|instructions?|personas?|agents?|system_?messages?|chat|llms?)(?![a-z])"
+    r"|[a-z](?:Prompt|Instruction|Persona|Agent)s?(?![a-z])"
+)
 _CODE_PATH = re.compile(
     r"\.(?:html?|xml|svg|css|scss|js|jsx|ts|tsx|py|pyi|sh|bash|conf|cfg|ini|toml|ya?ml|sql|tf|rs|go|java|c|h|cpp|"
-    r"service|rst|tex|csv|lock|env|properties|rb|php)\.(?:j2|jinja2?)$|dockerfile|makefile|nginx|docker-compose",
+    r"service|rst|tex|csv|lock|env|properties|rb|php|spec)\.(?:j2|jinja2?)$|dockerfile|makefile|nginx|docker-compose",
     re.IGNORECASE,
 )
 _CODE_TEXT = re.compile(
