@@ -157,17 +157,17 @@ class Behind:
         alone = all((s.section, s.message) == (here.section, here.message) for s in segments)
         return not alone and not any(map(_is_loop, self._around(here)))
 
-    def _around(self, here: Segment) -> set[Guard]:
+    def _around(self, here: Segment) -> tuple[Guard, ...]:
         """Return the conditions and loops that a whole message stands in."""
         return self._of_messages[here.section, here.message]
 
     @cached_property
-    def _of_messages(self) -> dict[tuple[Section, int], set[Guard]]:
-        found: dict[tuple[Section, int], set[Guard]] = {}
+    def _of_messages(self) -> dict[tuple[Section, int], tuple[Guard, ...]]:
+        found: dict[tuple[Section, int], tuple[Guard, ...]] = {}
         for segment in self._layout.segments:
-            found.setdefault((segment.section, segment.message), set(segment.guards)).intersection_update(
-                segment.guards
-            )
+            key, guards = (segment.section, segment.message), segment.guards
+            known = found.get(key, guards)
+            found[key] = guards if known is guards else tuple(one for one in known if one in guards)
         return found
 
     @cached_property
@@ -194,9 +194,9 @@ class Behind:
         segments = self._layout.segments
         here = segments[index]
         own = self._around(here)
-        for at in range(index + 1, len(segments)):
+        for at in self._later_turns[bisect_right(self._later_turns, index) :]:
             one = segments[at]
-            if one.section is not Section.MESSAGES or one.message == here.message:
+            if one.message == here.message:
                 continue
             looped = any(_is_loop(guard) and guard not in own for guard in self._around(one))
             if looped and self._layout.repeated and here.section is Section.MESSAGES:
@@ -204,3 +204,13 @@ class Behind:
             if not looped and one.role == "assistant" and (one.section, one.message) not in self._written:
                 return at
         return None
+
+    @cached_property
+    def _later_turns(self) -> list[int]:
+        """Return the segments of the turns that a loop adds or a model says."""
+        return [
+            index
+            for index, one in enumerate(self._layout.segments)
+            if one.section is Section.MESSAGES
+            and (one.role == "assistant" or any(map(_is_loop, self._around(one))))
+        ]

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from promptlint.frontends.python.modules import Module
-from promptlint.frontends.python.nodes import walk, within
+from promptlint.frontends.python.nodes import definitions, within
 from promptlint.layout import Confidence, Layout, LayoutKind, Observation
 
 # Inclusive surfaces: the input count, and the cached tokens inside it.
@@ -44,8 +44,8 @@ def accounting(module: Module) -> list[Layout]:
 def _scopes(tree: ast.Module) -> Iterator[list[ast.stmt]]:
     """Yield the body of the module and of each function, inner functions apart."""
     yield tree.body
-    for node in walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+    for node in definitions(tree):
+        if not isinstance(node, ast.ClassDef):
             yield node.body
 
 

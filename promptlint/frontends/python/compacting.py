@@ -47,17 +47,17 @@ _OF_MANY = re.compile(r"summar(y|ies)|compacted|condensed", re.IGNORECASE)
 
 def compacting(body: Body) -> Seen:
     """Yield what a function does to a conversation that it gives back."""
-    nodes, name = body.nodes, body.function.name
-    yield from _own_tail(nodes)
+    name = body.function.name
+    yield from _own_tail(body)
     yield from _summary_in_front(body)
     named = _PURPOSE.search(name) and not _OF_ONE.search(name)
     if not named and not _PURPOSE.search(body.owner):
         return
-    yield from _taken_in_front(nodes)
+    yield from _taken_in_front(body)
     yield from _emptied(body)
-    given = _given_back(nodes)
-    copies = _copies(nodes)
-    for node in nodes:
+    given = _given_back(body)
+    copies = _copies(body)
+    for node in body.steps:
         if isinstance(node, ast.Return) and node.value is not None:
             values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
             for value in values:
@@ -71,16 +71,14 @@ def compacting(body: Body) -> Seen:
                 yield from _rearranged(node.value, node, given)
 
 
-def _own_tail(nodes: list[ast.AST]) -> Seen:
+def _own_tail(body: Body) -> Seen:
     """Yield where a conversation becomes what is behind one of its turns, because it has too many."""
-    for test in nodes:
-        if not isinstance(test, ast.If):
-            continue
+    for test in body.of(ast.If):
         for node in test.body:
             if (
                 isinstance(node, ast.Assign)
-                and is_turns(node.targets[0])
                 and isinstance(node.value, ast.Subscript)
+                and is_turns(node.targets[0])
                 and ast.unparse(node.value.value) == ast.unparse(node.targets[0])
                 and _from_somewhere(node.value)
                 and any(map(exceeds, walk(test.test)))
@@ -91,8 +89,8 @@ def _own_tail(nodes: list[ast.AST]) -> Seen:
 def _summary_in_front(body: Body) -> Seen:
     """Yield where a list gets a turn made of a summary, and then the turns that are not in it."""
     first: dict[str, ast.Call] = {}
-    for node in body.nodes:  # in the order of the text
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
+    for node in body.of(ast.Call):  # in the order of the text
+        if not (isinstance(node.func, ast.Attribute) and node.args):
             continue
         if node.func.attr == "append" and isinstance(node.args[0], ast.Dict | ast.Call):
             made = walk(node.args[0])
@@ -124,12 +122,11 @@ def _in_loop_over_turns(call: ast.Call, body: Body) -> bool:
     )
 
 
-def _taken_in_front(nodes: list[ast.AST]) -> Seen:
+def _taken_in_front(body: Body) -> Seen:
     """Yield where an object throws the first part of what it keeps away."""
-    for node in nodes:
+    for node in body.of(ast.Expr):
         if (
-            isinstance(node, ast.Expr)
-            and isinstance(call := node.value, ast.Call)
+            isinstance(call := node.value, ast.Call)
             and isinstance(call.func, ast.Attribute)
             and call.func.attr in ("pop", "popleft")
             and isinstance(call.func.value, ast.Attribute)
@@ -161,10 +158,10 @@ def _emptied(body: Body) -> Seen:
                 yield "history-rewritten", node
 
 
-def _given_back(nodes: list[ast.AST]) -> frozenset[str]:
+def _given_back(body: Body) -> frozenset[str]:
     """Return the names that a function returns, keeps in its object, or returns as a part of something."""
     out: set[str] = set()
-    for node in nodes:
+    for node in body.steps:
         value = node.value if isinstance(node, ast.Return) else None
         if isinstance(node, ast.Assign) and _kept(node.targets[0]):
             value = node.value
@@ -173,13 +170,12 @@ def _given_back(nodes: list[ast.AST]) -> frozenset[str]:
     return frozenset(out)
 
 
-def _copies(nodes: list[ast.AST]) -> frozenset[str]:
+def _copies(body: Body) -> frozenset[str]:
     """Return the names of copies of a conversation: ``kept = list(messages)``."""
     return frozenset(
         node.targets[0].id
-        for node in nodes
-        if isinstance(node, ast.Assign)
-        and isinstance(node.targets[0], ast.Name)
+        for node in body.of(ast.Assign)
+        if isinstance(node.targets[0], ast.Name)
         and isinstance(node.value, ast.Call)
         and last_name(node.value.func) in ("list", "copy", "deepcopy")
         and any(map(is_turns, (*node.value.args, getattr(node.value.func, "value", node))))

@@ -16,7 +16,15 @@ import ast
 import re
 
 from promptlint.frontends.python.nodes import walk
-from promptlint.frontends.python.turnlists import SUMMARY, Body, Seen, is_list, is_turns, last_name
+from promptlint.frontends.python.turnlists import (
+    SUMMARY,
+    Body,
+    Seen,
+    is_list,
+    is_summary_name,
+    is_turns,
+    last_name,
+)
 
 _NEWEST = re.compile(r"last|latest|newest|most_recent", re.IGNORECASE)
 _PLACE = re.compile(r"(\b|_)(i|j|idx|index|pos|position|age|depth)\b", re.IGNORECASE)
@@ -25,18 +33,18 @@ _FULL = frozenset({"message", "content", "text", "output", "result", "observatio
 
 def downgrading(body: Body) -> Seen:
     """Yield where a function shows older turns otherwise than the newest."""
-    summaries = any(isinstance(n, ast.Attribute) and SUMMARY.search(n.attr) for n in body.nodes)
+    summaries = any(is_summary_name(n.attr) for n in body.of(ast.Attribute))
     seen: set[int] = set()
-    for test in body.nodes if summaries else ():
-        if isinstance(test, ast.If) and _by_place(test.test):
+    for test in body.of(ast.If) if summaries else ():
+        if _by_place(test.test):
             for choice in (test, *walk(*test.body, *test.orelse)):
                 if isinstance(choice, ast.If) and id(choice) not in seen:
                     seen.add(id(choice))
                     older = _instead(choice.body, choice.orelse) or _instead(choice.orelse, choice.body)
                     if older is not None:
                         yield "history-rewritten", older
-    for node in body.nodes:
-        if isinstance(node, ast.ListComp) and _replaces_some(node, body.lists):
+    for node in body.of(ast.ListComp):
+        if _replaces_some(node, body.lists):
             yield "history-rewritten", node
 
 

@@ -40,8 +40,8 @@ def dropping(body: Body) -> Seen:
     yield from _windows(body)
     yield from _taken_out(body)
     yield from _until_enough(body)
-    for node in body.nodes:
-        if isinstance(node, ast.Call) and _TRIMS.search(called_name(node)) and node.args:
+    for node in body.of(ast.Call):
+        if node.args and _TRIMS.search(called_name(node)):
             by = {keyword.arg for keyword in node.keywords}
             if is_turns(node.args[0]) and by & {"max_tokens", "max_length", "token_counter"}:
                 yield "history-cut", node
@@ -53,7 +53,7 @@ def _windows(body: Body) -> Seen:
         return
     given = _given(body)
     arguments = {arg.arg for arg in (*body.function.args.args, *body.function.args.kwonlyargs)}
-    for node in body.nodes:
+    for node in body.steps:
         if isinstance(node, ast.Return) and node.value is not None:
             values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
         elif isinstance(node, ast.Assign) and last_name(node.targets[0]) in given:
@@ -68,7 +68,7 @@ def _windows(body: Body) -> Seen:
 def _given(body: Body) -> set[str]:
     """Return the names that a function returns, or whose elements are in what it returns."""
     out: set[str] = set()
-    for node in reversed(body.nodes):  # from where it is given to where it is made
+    for node in reversed(body.steps):  # from where it is given to where it is made
         value = node.value if isinstance(node, ast.Return) else None
         if isinstance(node, ast.Assign) and last_name(node.targets[0]) in out:
             value = node.value
@@ -116,10 +116,8 @@ def _takes_one(call: ast.expr) -> bool:
 def _too_many(body: Body) -> bool:
     """Tell whether a function compares something with a limit."""
     return any(
-        isinstance(node, ast.Compare)
-        and isinstance(node.ops[0], ast.Gt | ast.GtE | ast.Lt | ast.LtE)
-        and _MANY.search(ast.unparse(node))
-        for node in body.nodes
+        isinstance(node.ops[0], ast.Gt | ast.GtE | ast.Lt | ast.LtE) and _MANY.search(ast.unparse(node))
+        for node in body.of(ast.Compare)
     )
 
 
@@ -141,9 +139,8 @@ def _until_enough(body: Body) -> Seen:
         return
     excess = {
         name
-        for node in body.nodes
-        if isinstance(node, ast.Assign)
-        and isinstance(node.value, ast.BinOp)
+        for node in body.of(ast.Assign)
+        if isinstance(node.value, ast.BinOp)
         and isinstance(node.value.op, ast.Sub)
         and (name := last_name(node.targets[0])) is not None
     }

@@ -37,6 +37,7 @@ from promptlint.frontends.python.turnlists import (
     exceeds,
     from_the_end,
     is_list,
+    is_summary_name,
     is_turns,
     keeps,
     last_name,
@@ -65,7 +66,7 @@ def forgetting(body: Body) -> Seen:
             yield from _changed(function, loop, inside, lists)
             if from_the_end(loop.iter, lists) and (test := _by_age(loop, inside)) is not None:
                 yield "history-cut", test
-    for node in body.nodes:  # in the order of the text
+    for node in body.steps:  # in the order of the text
         if isinstance(node, ast.Assign) and isinstance(target := node.targets[0], ast.Name):
             if _but_last(node.value, lists, more_than_one=True):
                 old.add(target.id)
@@ -75,7 +76,7 @@ def forgetting(body: Body) -> Seen:
             yield "history-rewritten", node.targets[0]
         elif isinstance(node, ast.Call):
             called = last_name(node.func) or ""
-            if SUMMARY.search(called) and any(
+            if is_summary_name(called) and any(
                 last_name(a) in old or _but_last(a, lists, more_than_one=True) for a in node.args
             ):
                 yield "history-cut", node

@@ -33,6 +33,7 @@ from promptlint.source import Place
 _GROWING = frozenset(("append", "extend", "insert", "update", "add", "setdefault"))
 MAX_CALL_STEPS = 600  # of one call, callees included
 MAX_MAKE_STEPS = 200  # of one constructor
+_BUILTIN = frozenset(("str", "int", "float", "bool", "bytes", "dict", "list", "set", "tuple", "object"))
 SMALL = 30  # a function with fewer statements is always worth a look
 
 
@@ -169,6 +170,8 @@ def annotated(
     if not isinstance(node, (ast.Name, ast.Attribute)):
         return None
     if isinstance(node, ast.Name):
+        if node.id in _BUILTIN:
+            return None
         value = (closure or {}).get(node.id) or objects.module_name(m, module, node.id)
     else:
         value = m.evaluate(node, Frame(module, {}, None, frozen=True))
@@ -396,26 +399,26 @@ def _shape(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Shape:
     stack: list[ast.AST] = list(node.body)
     while stack:
         child = stack.pop()
+        if child.__class__ is ast.Name:
+            continue
         if isinstance(child, ast.stmt):
             count += 1
             if isinstance(child, ast.Raise) or (
                 isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
             ):
                 continue  # an error's text, a docstring
-            hands_on = hands_on or forwards(child)
+            hands_on = hands_on or (count <= FORWARDING and forwards(child))
             gives = gives or (isinstance(child, ast.Return) and child.value is not None)
-        elif isinstance(child, ast.Name):
-            continue
         elif isinstance(child, ast.Constant):
             texts = texts or (isinstance(child.value, str) and len(child.value) > 16)
             continue
-        elif isinstance(child, ast.Attribute | ast.Subscript):
+        elif isinstance(child, (ast.Attribute, ast.Subscript)):
             changes = changes or isinstance(child.ctx, ast.Store)
         elif isinstance(child, ast.Call):
             changes = changes or (isinstance(child.func, ast.Attribute) and child.func.attr in _GROWING)
         elif isinstance(child, ast.JoinedStr):
             texts = True
-        elif isinstance(child, ast.Yield | ast.YieldFrom):
+        elif isinstance(child, (ast.Yield, ast.YieldFrom)):
             yields = True
             gives = gives or child.value is not None
         stack.extend(children(child))

@@ -119,7 +119,7 @@ def _looped(func: FuncV) -> frozenset[str]:
     """Return the methods of its object that a method calls in loops, remembered on its node."""
     known: frozenset[str] | None = getattr(func.node, "_looped", None)
     if known is None:
-        loops = (n for n in walk(func.node) if isinstance(n, ast.For | ast.AsyncFor))
+        loops = (n for n in walk(func.node) if isinstance(n, (ast.For, ast.AsyncFor)))
         calls = (n.func for loop in loops for n in walk(loop) if isinstance(n, ast.Call))
         known = func.node._looped = frozenset(  # type: ignore[union-attr]
             called.attr
@@ -169,10 +169,12 @@ def _fills(func: FuncV) -> frozenset[str]:
     me = args[0].arg if args else ""
     out: set[str] = set()
     for node in walk(func.node):
+        if node.__class__ is ast.Name:
+            continue
         target: ast.AST | None = None
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _GROWING:
             target = node.func.value
-        elif isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
+        elif isinstance(node, (ast.Attribute, ast.Subscript)) and isinstance(node.ctx, ast.Store):
             target = node.value if isinstance(node, ast.Subscript) else node
         if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == me:
             out.add(target.attr)

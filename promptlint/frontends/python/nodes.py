@@ -6,7 +6,7 @@ Which fields of a node hold nodes is looked up by its class; contexts, operators
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -19,7 +19,16 @@ COMPOUND = (
     *(ast.Try, ast.TryStar, ast.Match),
 )
 HOLDING = (*COMPOUND, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_HOLDERS = (*HOLDING, ast.ExceptHandler, ast.match_case)
+_BLOCKS = (
+    "body",
+    "handlers",
+    "orelse",
+    "finalbody",
+    "cases",
+)  # fields with statements, as they stand in a node
+_SCOPES = frozenset((ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda))
 _INNER = (ast.stmt, ast.ExceptHandler, ast.match_case)
 
 _Getter = Callable[[Any], Any]
@@ -69,14 +78,35 @@ def walk(*roots: ast.AST) -> list[ast.AST]:
     return out
 
 
-def within(body: Sequence[ast.stmt]) -> Iterator[ast.AST]:
-    """Yield what stands in statements in the order of the text, functions and classes inside them left out."""
-    waiting: list[ast.AST] = list(reversed(body))
+def within(body: Sequence[ast.stmt]) -> list[ast.AST]:
+    """Return what stands in statements in the order of the text, functions and classes inside them left out."""
+    out: list[ast.AST] = []
+    waiting: list[ast.AST | None] = list(reversed(body))
     while waiting:
         node = waiting.pop()
-        if not isinstance(node, _SCOPES):
-            yield node
-            waiting.extend(reversed(children(node)))
+        if node is None or node.__class__ in _SCOPES:
+            continue
+        out.append(node)
+        try:
+            getters = _getters[node.__class__]
+        except KeyError:
+            getters = _fields(node.__class__)
+        for get in reversed(getters):
+            value: Any = get(node)
+            if value.__class__ is list:
+                waiting.extend(reversed(value))
+            elif value is not None:
+                waiting.append(value)
+    return out
+
+
+def definitions(tree: ast.Module) -> list[Definition]:
+    """Return the functions and classes of a module, level by level as `walk` does."""
+    blocks: list[ast.AST] = [tree]
+    for block in blocks:  # grows meanwhile
+        for field in _BLOCKS:
+            blocks.extend(part for part in getattr(block, field, ()) if isinstance(part, _HOLDERS))
+    return [block for block in blocks if isinstance(block, Definition)]
 
 
 def own(statement: ast.stmt) -> list[ast.AST]:

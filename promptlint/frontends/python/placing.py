@@ -39,17 +39,19 @@ def placing(body: Body) -> Seen:
         if isinstance(loop, ast.For | ast.AsyncFor):
             yield from _beside_last(inside)
     waiting: dict[str, list[ast.Call]] = {}
-    for node in body.nodes:
+    for node in body.of(ast.Call):
         if not (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
+            isinstance(node.func, ast.Attribute)
             and node.func.attr in ("append", "extend")
             and len(node.args) == 1
         ):
             continue
-        owner, added = ast.unparse(node.func.value), node.args[0]
-        name = last_name(added) or ""
-        if node.func.attr == "extend" and is_turns(added) and owner not in waiting:
+        added = node.args[0]
+        turns = node.func.attr == "extend" and is_turns(added)
+        if not (turns or waiting):
+            continue
+        owner, name = ast.unparse(node.func.value), last_name(added) or ""
+        if turns and owner not in waiting:
             waiting[owner] = []
         elif owner in waiting:
             if node.func.attr == "append" and _LAST_USER.search(name):

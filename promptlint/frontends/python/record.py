@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from promptlint.frontends.python import access, audience, constants, engines, text
@@ -97,9 +98,9 @@ class Recorder(HistoryWatch):
             return
         if path and NOT_SENT.search(path):
             return
-        every: list[tuple[int | str, Value]] = [*enumerate(given.args), *given.keywords.items()]
+        every: chain[tuple[int | str, Value]] = chain(enumerate(given.args), given.keywords.items())
         for key, argument in every:
-            if isinstance(argument, ListV | Obj) and key not in _MESSAGES:
+            if isinstance(argument, (ListV, Obj)) and key not in _MESSAGES:
                 by_name = isinstance(argument, ListV) and SENDS.search(called_name(node))
                 sent = argument if by_name else held(argument)
                 if isinstance(sent, ListV):

@@ -26,7 +26,7 @@ from promptlint.frontends.python.dropping import dropping
 from promptlint.frontends.python.forgetting import forgetting
 from promptlint.frontends.python.history import HISTORY
 from promptlint.frontends.python.modules import Module
-from promptlint.frontends.python.nodes import walk
+from promptlint.frontends.python.nodes import definitions, walk, within
 from promptlint.frontends.python.placing import placing, withdrawn
 from promptlint.frontends.python.turnlists import (
     Body,
@@ -43,7 +43,10 @@ from promptlint.layout import Confidence, Layout, LayoutKind, Observation
 
 _TELLS = re.compile(r"[\"']role[\"']|\.role\b|[Mm]essage")
 # Without one of these words a function has no conversation: most are done with at a glance.
-_WORDS = re.compile(r"message|hist|turn|conv|transcript|dialog|msgs|chat|role|memory|rounds", re.IGNORECASE)
+_WORDS = (
+    *("message", "hist", "turn", "conv", "transcript", "dialog"),
+    *("msgs", "chat", "role", "memory", "rounds"),
+)
 _BUDGET = re.compile(r"budget|remain|available|token|quota|limit", re.IGNORECASE)
 _SYSTEM = re.compile(r"system|developer", re.IGNORECASE)
 
@@ -52,14 +55,14 @@ def trimming(module: Module) -> list[Layout]:
     """Return a layout without text that carries where a module shortens conversations; none where it does not."""
     if module.tree is None or not _TELLS.search(module.source.text):
         return []
-    nodes = walk(module.tree)
+    nodes = definitions(module.tree)
     classes = {
         id(inner): node.name for node in nodes if isinstance(node, ast.ClassDef) for inner in node.body
     }
     seen = [
         Observation(what, module.place(node), module.text(node), confidence=Confidence.MEDIUM)
         for function in nodes
-        if isinstance(function, Function) and _WORDS.search(module.lines(function))
+        if isinstance(function, Function) and _tells_of_turns(module.lines(function))
         for what, node in _faults(
             read(classes.get(id(function)) or PurePosixPath(module.path).stem, function)
         )
@@ -74,6 +77,11 @@ def trimming(module: Module) -> list[Layout]:
     ]
 
 
+def _tells_of_turns(text: str) -> bool:
+    lowered = text.lower()
+    return any(word in lowered for word in _WORDS)
+
+
 def _holds(outer: Observation, inner: Observation) -> bool:
     """Tell whether one observation is a part of what another says: ``return note, turns[-n:]``."""
     one, other = outer.place.span, inner.place.span
@@ -81,10 +89,10 @@ def _holds(outer: Observation, inner: Observation) -> bool:
 
 
 def _faults(body: Body) -> Seen:
-    nodes, lists = body.nodes, body.lists
+    lists = body.lists
     for form in (compacting, placing, withdrawn, forgetting, dropping, downgrading):
         yield from form(body)
-    if not lists and not any(isinstance(n, ast.Attribute) and HISTORY.search(n.attr) for n in nodes):
+    if not lists and not any(HISTORY.search(n.attr) for n in body.of(ast.Attribute)):
         return
     for loop, inside in body.loops:
         if not isinstance(loop, ast.While) and from_the_end(loop.iter, lists):
@@ -102,10 +110,10 @@ def _faults(body: Body) -> Seen:
             )
             if falling is not None:
                 yield "history-cut", falling
-    for node in nodes:
-        if isinstance(node, ast.Assign | ast.Return) and _replaces_one(node.value, lists):
-            yield "history-rewritten", node
-    yield from _first_and_last(nodes, lists)
+    for step in body.steps:
+        if not isinstance(step, ast.Call) and _replaces_one(step.value, lists):
+            yield "history-rewritten", step
+    yield from _first_and_last(body)
 
 
 def _stops_at_limit(inside: list[ast.AST]) -> ast.AST | None:
@@ -227,18 +235,20 @@ def _part(node: ast.expr, lists: frozenset[str], bound: str) -> bool:
     return at is not None and any(isinstance(n, ast.Name) for n in walk(at))
 
 
-def _first_and_last(nodes: list[ast.AST], lists: frozenset[str]) -> Seen:
+def _first_and_last(body: Body) -> Seen:
     """Find a list of the system messages to which the last turn of the same conversation is appended."""
+    lists = body.lists
     firsts = {
         node.targets[0].id: node
-        for node in nodes
-        if isinstance(node, ast.Assign)
-        and isinstance(node.targets[0], ast.Name)
+        for node in body.of(ast.Assign)
+        if isinstance(node.targets[0], ast.Name)
         and isinstance(node.value, ast.ListComp)
         and is_list(node.value.generators[0].iter, lists)
         and any(_only_system(test) for test in node.value.generators[0].ifs)
     }
-    for node in nodes:
+    if not firsts:
+        return
+    for node in within(body.function.body):
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TypeGuard, TypeVar
 
 from promptlint.frontends.python.history import HISTORY
 from promptlint.frontends.python.naming import called_name
@@ -35,9 +38,11 @@ SUMMARY = re.compile(
     r"summar|compress|compact|condens|placeholder|omi(t|ss)|truncat|prun|(^|_)note(_|$)", re.IGNORECASE
 )
 
+_Node = TypeVar("_Node", bound=ast.AST)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
-LOOPS = ast.For | ast.AsyncFor | ast.While
 Loop = ast.For | ast.AsyncFor | ast.While
+_LOOPS = frozenset((ast.For, ast.AsyncFor, ast.While))
+_STEPS = frozenset((ast.Assign, ast.Return, ast.Call))
 Seen = Iterator[tuple[str, ast.AST]]
 """What a form finds: the observation's name, and where."""
 
@@ -46,22 +51,43 @@ Seen = Iterator[tuple[str, ast.AST]]
 class Body:
     """A function, read once for all forms.
 
-    ``owner`` is the name of its class, or of its file. ``nodes`` stand in the order of the text, functions and
-    classes inside left out; ``loops`` are those among them, each with all that stands in its body.
+    ``owner`` is the name of its class, or of its file. ``steps`` are its assignments, returns and calls in the
+    order of the text, functions and classes inside left out; ``loops`` are those in it, each with all that stands
+    in its body. Most nodes are nothing that a form looks at, so that each asks for those of its kinds (`of`).
     """
 
     owner: str
     function: Function
-    nodes: list[ast.AST]
+    steps: list[ast.Assign | ast.Return | ast.Call]
     lists: frozenset[str]
     loops: list[tuple[Loop, list[ast.AST]]]
+    kinds: dict[type[ast.AST], list[ast.AST]]
+
+    def of(self, kind: type[_Node]) -> list[_Node]:
+        """Return the nodes of a kind, in the order of the text."""
+        return self.kinds.get(kind, [])  # type: ignore[return-value]
 
 
 def read(owner: str, function: Function) -> Body:
     """Read a function."""
-    nodes = list(within(function.body))
-    loops = [(node, walk(*node.body)) for node in nodes if isinstance(node, LOOPS)]
-    return Body(owner, function, nodes, conversations(function, nodes), loops)
+    kinds: defaultdict[type[ast.AST], list[ast.AST]] = defaultdict(list)
+    steps: list[ast.Assign | ast.Return | ast.Call] = []
+    loops: list[tuple[Loop, list[ast.AST]]] = []
+    for node in within(function.body):
+        kind = node.__class__
+        kinds[kind].append(node)
+        if kind in _STEPS:
+            steps.append(node)  # type: ignore[arg-type]
+        elif kind in _LOOPS:
+            loops.append((node, walk(*node.body)))  # type: ignore[attr-defined, arg-type]
+    body = Body(owner, function, steps, frozenset(), loops, dict(kinds))
+    return replace(body, lists=_conversations(body))
+
+
+@lru_cache(maxsize=4096)
+def is_summary_name(name: str) -> bool:
+    """Tell whether a name is one of a turn or text that stands for several, or of what makes it."""
+    return SUMMARY.search(name) is not None
 
 
 def is_turns(node: ast.AST) -> bool:
@@ -70,6 +96,7 @@ def is_turns(node: ast.AST) -> bool:
     return name is not None and is_turns_name(name)
 
 
+@lru_cache(maxsize=4096)
 def is_turns_name(name: str) -> bool:
     """Tell whether a name is one of a list of turns."""
     if _ABOUT.search(name):
@@ -77,43 +104,60 @@ def is_turns_name(name: str) -> bool:
     return _TURNS.search(name) is not None or HISTORY.search(name) is not None
 
 
-def conversations(function: Function, nodes: list[ast.AST]) -> frozenset[str]:
+def _conversations(body: Body) -> frozenset[str]:
     """Return the names in a function that hold the turns of a conversation."""
-    args = function.args
+    args = body.function.args
     names = {
         arg.arg
         for arg in [*args.posonlyargs, *args.args, *args.kwonlyargs]
         if HISTORY.search(arg.arg)
-        or (arg.annotation is not None and _OF_MESSAGES.search(ast.unparse(arg.annotation)))
+        or (_may_be_generic(arg.annotation) and _OF_MESSAGES.search(ast.unparse(arg.annotation)))
     }
-    names |= {name for node in nodes for name in _runs_over_turns(node)}
-    for node in nodes:  # in the order of the text
-        target = node.targets[0] if isinstance(node, ast.Assign) else None
-        if isinstance(target, ast.Name) and isinstance(node, ast.Assign):
+    names |= set(_run_over(body))
+    for node in body.of(ast.Assign):  # in the order of the text
+        target = node.targets[0]
+        if isinstance(target, ast.Name):
             source = _whole(node.value)
             if HISTORY.search(target.id) or (source is not None and source in names):
                 names.add(target.id)
     return frozenset(names)
 
 
-def _runs_over_turns(node: ast.AST) -> Iterator[str]:
+def _may_be_generic(annotation: ast.expr | None) -> TypeGuard[ast.expr]:
+    return annotation is not None and not isinstance(annotation, (ast.Name, ast.Attribute))
+
+
+def _run_over(body: Body) -> Iterator[str]:
     """Yield the lists whose elements are asked for their role."""
-    loops = [(node.target, node.iter, walk(*node.body))] if isinstance(node, ast.For | ast.AsyncFor) else []
-    if isinstance(node, ast.ListComp | ast.GeneratorExp):
-        loops = [(g.target, g.iter, walk(node.elt, *g.ifs)) for g in node.generators]
-    for target, source, inside in loops:
-        if not (isinstance(target, ast.Name) and isinstance(source, ast.Name)):
+    for loop, inside in body.loops:
+        if isinstance(loop, ast.While) or not isinstance(loop.iter, ast.Name):
             continue
-        for child in inside:
-            owner = child.value if isinstance(child, ast.Subscript | ast.Attribute) else None
-            key = (
-                child.attr
-                if isinstance(child, ast.Attribute)
-                else getattr(getattr(child, "slice", None), "value", "")
-            )
-            if key == "role" and isinstance(owner, ast.Name) and owner.id == target.id:
-                yield source.id
-                break
+        if _ask_for_role(loop.target, inside):
+            yield loop.iter.id
+    comprehensions: list[ast.ListComp | ast.GeneratorExp] = [
+        *body.of(ast.ListComp),
+        *body.of(ast.GeneratorExp),
+    ]
+    for made in comprehensions:
+        for one in made.generators:
+            if isinstance(one.iter, ast.Name) and _ask_for_role(one.target, walk(made.elt, *one.ifs)):
+                yield one.iter.id
+
+
+def _ask_for_role(turn: ast.expr, inside: list[ast.AST]) -> bool:
+    """Tell whether something is done with the role of what a loop runs over: ``m.role``, ``m["role"]``."""
+    if not isinstance(turn, ast.Name):
+        return False
+    for node in inside:
+        if isinstance(node, ast.Attribute):
+            key: object = node.attr
+        elif isinstance(node, ast.Subscript):
+            key = getattr(node.slice, "value", "")
+        else:
+            continue
+        if key == "role" and isinstance(node.value, ast.Name) and node.value.id == turn.id:
+            return True
+    return False
 
 
 def _whole(node: ast.expr) -> str | None:
