@@ -94,10 +94,15 @@ def _is_window(node: ast.expr, arguments: set[str]) -> bool:
 
 def _taken_out(body: Body) -> Seen:
     """Yield where a loop takes turns out of a conversation, of which there are too many, at other places than its end."""
+    too_many: bool | None = None  # until the first loop needs it
     for loop, inside in body.loops:
         taken = [node.value for node in inside if isinstance(node, ast.Expr) and _takes_one(node.value)]
+        if not taken:
+            continue
+        if too_many is None:
+            too_many = _too_many(body)
         few = not isinstance(loop, ast.While) and _leaves_last(loop.iter)
-        if taken and (few or _too_many(body)) and not any(map(_by_what_it_is, inside)):
+        if (few or too_many) and not any(map(_by_what_it_is, inside)):
             yield from (("history-cut", call) for call in taken)
 
 

@@ -40,6 +40,7 @@ from promptlint.frontends.python.turnlists import (
     read,
 )
 from promptlint.layout import Confidence, Layout, LayoutKind, Observation
+from promptlint.source import Span
 
 _TELLS = re.compile(r"[\"']role[\"']|\.role\b|[Mm]essage")
 # Without one of these words a function has no conversation: most are done with at a glance.
@@ -69,7 +70,7 @@ def trimming(module: Module) -> list[Layout]:
     ]
     if not seen:
         return []
-    seen = [one for one in seen if not any(_holds(other, one) for other in seen)]
+    seen = _widest(seen)
     return [
         Layout(
             f"conversation in {module.path}", seen[0].place, (), LayoutKind.PROMPT, observations=tuple(seen)
@@ -82,10 +83,18 @@ def _tells_of_turns(text: str) -> bool:
     return any(word in lowered for word in _WORDS)
 
 
-def _holds(outer: Observation, inner: Observation) -> bool:
-    """Tell whether one observation is a part of what another says: ``return note, turns[-n:]``."""
-    one, other = outer.place.span, inner.place.span
-    return outer.what == inner.what and one != other and one.start <= other.start and other.end <= one.end
+def _widest(seen: list[Observation]) -> list[Observation]:
+    """Leave out what is a part of what another observation says alike: ``return note, turns[-n:]``."""
+    inner: set[tuple[str, Span]] = set()
+    furthest: dict[str, int] = {}
+    distinct = {(one.what, one.place.span) for one in seen}
+    # One that starts no later and is no shorter comes first: it holds all that end before it does.
+    for what, span in sorted(distinct, key=lambda one: (one[1].start, -one[1].end)):
+        if what in furthest and span.end <= furthest[what]:
+            inner.add((what, span))
+        else:
+            furthest[what] = span.end
+    return [one for one in seen if (one.what, one.place.span) not in inner]
 
 
 def _faults(body: Body) -> Seen:
