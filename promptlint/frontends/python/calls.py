@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from promptlint.frontends.python import access, engines, functions, library, methods, objects, text
 from promptlint.frontends.python.forms import CONTENT
 from promptlint.frontends.python.machine import Frame, Machine, passed
-from promptlint.frontends.python.nodes import walk
+from promptlint.frontends.python.nodes import blocks
 from promptlint.frontends.python.pieces import Hole, Part, worst
 from promptlint.frontends.python.values import (
     Bound,
@@ -219,7 +219,7 @@ def _last_loop(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     """Return the line at which the last loop of a function begins, remembered on its node; 0 for none."""
     known: int | None = getattr(node, "_last_loop", None)
     if known is None:
-        loops = (n.lineno for n in walk(node) if isinstance(n, ast.While | ast.For | ast.AsyncFor))
+        loops = (n.lineno for n in blocks(node) if isinstance(n, (ast.While, ast.For, ast.AsyncFor)))
         known = node._last_loop = max(loops, default=0)  # type: ignore[union-attr]
     return known
 

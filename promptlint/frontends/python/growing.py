@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 
 from promptlint.frontends.python.machine import Machine
 from promptlint.frontends.python.modules import Read
-from promptlint.frontends.python.nodes import walk
+from promptlint.frontends.python.nodes import blocks, walk
 from promptlint.frontends.python.values import Choice, ClassV, DictV, FuncV, Item, ListV, Obj, Unknown, Value
 from promptlint.layout import Cause, Kind
 
@@ -119,7 +119,7 @@ def _looped(func: FuncV) -> frozenset[str]:
     """Return the methods of its object that a method calls in loops, remembered on its node."""
     known: frozenset[str] | None = getattr(func.node, "_looped", None)
     if known is None:
-        loops = (n for n in walk(func.node) if isinstance(n, (ast.For, ast.AsyncFor)))
+        loops = (n for n in blocks(func.node) if isinstance(n, (ast.For, ast.AsyncFor)))
         calls = (n.func for loop in loops for n in walk(loop) if isinstance(n, ast.Call))
         known = func.node._looped = frozenset(  # type: ignore[union-attr]
             called.attr

@@ -45,6 +45,12 @@ def is_prompt_name(name: str) -> bool:
     ) and not NOT_PROMPT_NAME.search(name.lower())
 
 
+@cache
+def is_kept_back(path: str) -> bool:
+    """Tell whether what is called sends none of its arguments to a model, by its dotted path."""
+    return NOT_SENT.search(path) is not None
+
+
 def path_of(callee: Value) -> str:
     """Return the dotted path of what is called."""
     if isinstance(callee, (Ext, Unknown)):

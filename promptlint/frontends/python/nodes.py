@@ -20,7 +20,7 @@ COMPOUND = (
 )
 HOLDING = (*COMPOUND, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-_HOLDERS = (*HOLDING, ast.ExceptHandler, ast.match_case)
+_HOLDERS = frozenset((ast.Module, *HOLDING, ast.ExceptHandler, ast.match_case))
 _BLOCKS = (
     "body",
     "handlers",
@@ -100,13 +100,19 @@ def within(body: Sequence[ast.stmt]) -> list[ast.AST]:
     return out
 
 
+def blocks(root: ast.AST) -> list[ast.AST]:
+    """Return a node and all statements inside it, handlers and cases too, level by level as `walk` does."""
+    out: list[ast.AST] = [root]
+    for node in out:  # grows meanwhile
+        if node.__class__ in _HOLDERS:
+            for field in _BLOCKS:
+                out.extend(getattr(node, field, ()))
+    return out
+
+
 def definitions(tree: ast.Module) -> list[Definition]:
     """Return the functions and classes of a module, level by level as `walk` does."""
-    blocks: list[ast.AST] = [tree]
-    for block in blocks:  # grows meanwhile
-        for field in _BLOCKS:
-            blocks.extend(part for part in getattr(block, field, ()) if isinstance(part, _HOLDERS))
-    return [block for block in blocks if isinstance(block, Definition)]
+    return [node for node in blocks(tree) if isinstance(node, Definition)]
 
 
 def own(statement: ast.stmt) -> list[ast.AST]:

@@ -8,7 +8,7 @@ from promptlint.frontends.python import access, files, growing
 from promptlint.frontends.python.history import HISTORY
 from promptlint.frontends.python.machine import MAX_STEPS, Frame, Machine, passed
 from promptlint.frontends.python.modules import Module, Read
-from promptlint.frontends.python.nodes import walk
+from promptlint.frontends.python.nodes import blocks
 from promptlint.frontends.python.values import (
     Bound,
     ClassV,
@@ -331,11 +331,11 @@ def writes(m: Machine, cls: ClassV) -> dict[str, list[tuple[FuncV, ast.AST]]]:
             if not isinstance(func, FuncV) or isinstance(func.node, ast.Lambda) or not func.node.args.args:
                 continue
             me = func.node.args.args[0].arg
-            for child in walk(func.node):
+            for child in blocks(func.node):
                 targets: list[ast.expr] = []
                 if isinstance(child, ast.Assign):
                     targets = child.targets
-                elif isinstance(child, ast.AugAssign | ast.AnnAssign):
+                elif isinstance(child, (ast.AugAssign, ast.AnnAssign)):
                     targets = [child.target]
                 for target in targets:
                     if (

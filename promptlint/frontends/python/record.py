@@ -26,10 +26,10 @@ from promptlint.frontends.python.history import HISTORY, HistoryWatch, is_histor
 from promptlint.frontends.python.machine import Frame, Machine
 from promptlint.frontends.python.modules import Module
 from promptlint.frontends.python.naming import (
-    NOT_SENT,
     SENDS,
     called_name,
     describes_a_tool,
+    is_kept_back,
     is_prompt_name,
     path_of,
 )
@@ -96,7 +96,7 @@ class Recorder(HistoryWatch):
             if layout is not None:
                 self.add(m, layout)
             return
-        if path and NOT_SENT.search(path):
+        if path and is_kept_back(path):
             return
         every: chain[tuple[int | str, Value]] = chain(enumerate(given.args), given.keywords.items())
         for key, argument in every:
