@@ -25,6 +25,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from promptlint.frontends.python import turns
 from promptlint.frontends.python.history import HISTORY
@@ -102,10 +103,11 @@ def _changed(function: Function, loop: _Loop, inside: list[ast.AST], lists: froz
     for node in inside:
         if isinstance(node, _Loop) and _root(node.iter) in whole:
             whole |= set(_turns_of(node))
-    for tests, node in _guarded(loop.body, ()):
-        for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-            limited = front or any(exceeds(t) for test in tests for t in walk(test))
-            if _edits(target, whole) and limited and not turns.follows_from_turn(target, function):
+    if not any(_edits(target, whole) for node in inside for target in _targets(node)):
+        return
+    for node in _limited(loop.body, front):
+        for target in _targets(node):
+            if _edits(target, whole) and not turns.follows_from_turn(target, function):
                 yield "history-rewritten", target
 
 
@@ -118,21 +120,37 @@ def _turns_of(loop: _Loop) -> Iterator[str]:
         yield target.id
 
 
-def _guarded(
-    body: list[ast.stmt], tests: tuple[ast.expr, ...]
-) -> Iterator[tuple[tuple[ast.expr, ...], ast.Assign | ast.AugAssign]]:
-    """Yield the assignments in statements, each with the conditions in front of it."""
-    for statement in body:
+def _targets(node: ast.AST) -> list[ast.expr]:
+    """Return what an assignment sets."""
+    if isinstance(node, ast.Assign):
+        return node.targets
+    return [node.target] if isinstance(node, ast.AugAssign) else []
+
+
+def _limited(body: list[ast.stmt], limited: bool) -> Iterator[ast.Assign | ast.AugAssign]:
+    """Yield the assignments in statements that have a limit among the conditions in front of them."""
+    waiting = _with_limits(body, limited)[::-1]
+    while waiting:
+        statement, limited = waiting.pop()
         if isinstance(statement, ast.Assign | ast.AugAssign):
-            yield tests, statement
+            if limited:
+                yield statement
         elif isinstance(statement, ast.If):
-            inside = (*tests, statement.test)
-            yield from _guarded(statement.body, inside)
-            yield from _guarded(statement.orelse, inside)
-            if statement.body and isinstance(statement.body[-1], ast.Continue | ast.Break):
-                tests = inside
+            waiting += _with_limits(statement.orelse, limited)[::-1]
+            waiting += _with_limits(statement.body, limited)[::-1]
         elif isinstance(statement, ast.For | ast.AsyncFor | ast.While | ast.With | ast.Try):
-            yield from _guarded(statement.body, tests)
+            waiting += _with_limits(statement.body, limited)[::-1]
+
+
+def _with_limits(body: list[ast.stmt], limited: bool) -> list[tuple[ast.stmt, bool]]:
+    """Return the statements of a block, each with whether a limit is in front of what stands in it."""
+    out: list[tuple[ast.stmt, bool]] = []
+    for statement in body:
+        inside = limited or (isinstance(statement, ast.If) and any(map(exceeds, walk(statement.test))))
+        out.append((statement, inside))
+        if isinstance(statement, ast.If) and isinstance(statement.body[-1], ast.Continue | ast.Break):
+            limited = inside
+    return out
 
 
 def _edits(target: ast.expr, whole: set[str]) -> bool:
@@ -194,6 +212,7 @@ def _by_age(loop: _Loop, inside: list[ast.AST]) -> ast.AST | None:
     return None
 
 
+@lru_cache(maxsize=1)  # asked for every call that fills a memory
 def _summarises(function: Function) -> bool:
     return any(SUMMARY.search(n.id) for n in walk(*function.body) if isinstance(n, ast.Name))
 

@@ -236,15 +236,16 @@ def keeps(inside: list[ast.AST], turn: str) -> bool:
 
 def parts_of(node: ast.expr) -> Iterator[ast.expr]:
     """Yield what a list is put together of: ``a`` and ``b`` of ``[*a, b]`` and of ``a + b``."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        yield from parts_of(node.left)
-        yield from parts_of(node.right)
-    elif isinstance(node, ast.List | ast.Tuple):
-        for element in node.elts:
-            yield from parts_of(element.value if isinstance(element, ast.Starred) else element)
-    elif isinstance(node, ast.IfExp):
-        yield from parts_of(node.body)
-    elif isinstance(node, ast.Call) and last_name(node.func) in ("list", "tuple") and node.args:
-        yield from parts_of(node.args[0])
-    else:
-        yield node
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            waiting += (node.right, node.left)
+        elif isinstance(node, ast.List | ast.Tuple):
+            waiting += (e.value if isinstance(e, ast.Starred) else e for e in reversed(node.elts))
+        elif isinstance(node, ast.IfExp):
+            waiting.append(node.body)
+        elif isinstance(node, ast.Call) and last_name(node.func) in ("list", "tuple") and node.args:
+            waiting.append(node.args[0])
+        else:
+            yield node

@@ -8,11 +8,16 @@ gives other bytes as the conversation grows.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
 
 from promptlint.frontends.python.nodes import children, walk
 
 _POSITIONS = frozenset({"enumerate", "range"})
+_Loop = ast.For | ast.AsyncFor
+_Setting = ast.Assign | ast.AugAssign | ast.NamedExpr | ast.For
 
 
 def follows_from_turn(node: ast.AST, func: ast.AST) -> bool:
@@ -21,56 +26,130 @@ def follows_from_turn(node: ast.AST, func: ast.AST) -> bool:
     Parameters, ``self`` and what the file defines count as fixed; the list, what the function computed from
     it outside of the loop, the loop's position and counters do not. False outside of a loop.
     """
-    found = _path(func, node)
-    loops = [n for n in found if isinstance(n, (ast.For, ast.AsyncFor))]
-    return bool(loops) and all(_follows(node, func, found, loop) for loop in loops)
-
-
-def _follows(node: ast.AST, func: ast.AST, found: list[ast.AST], loop: ast.For | ast.AsyncFor) -> bool:
-    """Tell whether an assignment depends on nothing that one of the loops around it brings in."""
-    if any(_by_place(n) for n in walk(loop.iter)):
-        return False  # which turns are changed depends on where they stand
-    foreign = _outside(func, loop) | _positions(loop) | _names(loop.iter)
-    _spread(loop, foreign)
-    deciding: list[ast.expr] = [
-        n.test for n in found[found.index(loop) :] if isinstance(n, (ast.If, ast.While))
-    ]
-    if isinstance(node, ast.Subscript):
-        assigned = next(
-            (n.value for n in reversed(found) if isinstance(n, (ast.Assign, ast.AnnAssign))), None
-        )
-        deciding += [assigned] if assigned is not None else []
-    return not any(_names(expression) & foreign for expression in deciding)
+    read = _read(func)
+    loops = read.loops_around(node)
+    return bool(loops) and all(read.follows(node, loop) for loop in loops)
 
 
 def is_built_here(node: ast.AST, name: str, func: ast.AST) -> bool:
     """Tell whether the loop around ``node`` is the one that appends to a list: it merges turns, in order."""
-    return any(
-        _appends(child, name)
-        for loop in _path(func, node)
-        if isinstance(loop, (ast.For, ast.AsyncFor))
-        for child in walk(loop)
-    )
+    read = _read(func)
+    return any(name in read.grown(loop) for loop in read.loops_around(node))
 
 
-def _appends(node: ast.AST, name: str) -> bool:
-    return (
+@dataclass(frozen=True, slots=True, eq=False)
+class _Step:
+    """What sets names: an assignment, or a loop its variables; ``loops`` are those that it stands in."""
+
+    node: _Setting
+    bound: set[str]
+    loops: tuple[_Loop, ...]
+
+
+class _Function:
+    """A function, read once for all that is asked about its assignments."""
+
+    def __init__(self, func: ast.AST) -> None:
+        self._parents: dict[ast.AST, ast.AST] = {}
+        self._loops: dict[ast.AST, tuple[_Loop, ...]] = {func: ()}
+        self._uses: defaultdict[str, list[_Step]] = defaultdict(list)  # by the names that the steps use
+        self._foreign: dict[_Loop, set[str]] = {}
+        self._decided: dict[_Loop, dict[ast.AST, bool]] = {}
+        self._grown: dict[_Loop, set[str]] = {}
+        waiting = [func]
+        for node in waiting:  # grows meanwhile
+            around = self._loops[node]
+            if isinstance(node, _Loop):
+                around = self._loops[node] = (*around, node)
+            for child in children(node):
+                self._parents[child] = node
+                self._loops[child] = around
+                waiting.append(child)
+            if isinstance(node, _Setting):
+                self._enter(node, around)
+
+    def _enter(self, node: _Setting, around: tuple[_Loop, ...]) -> None:
+        source = node.iter if isinstance(node, ast.For) else node.value
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        step = _Step(node, {name for target in targets for name in _bound(target)}, around)
+        for name in _names(source):
+            self._uses[name].append(step)
+
+    def loops_around(self, node: ast.AST) -> tuple[_Loop, ...]:
+        """Return the loops that a node stands in, from the outside; none if the function does not have it."""
+        return self._loops.get(node, ())
+
+    def follows(self, node: ast.AST, loop: _Loop) -> bool:
+        """Tell whether an assignment depends on nothing that one of the loops around it brings in."""
+        if any(_by_place(n) for n in walk(loop.iter)):
+            return False  # which turns are changed depends on where they stand
+        foreign = self._brought_in(loop)
+        if self._is_decided(node, loop, foreign):
+            return False
+        if not isinstance(node, ast.Subscript):
+            return True
+        around: ast.AST = node
+        while around in self._parents and not isinstance(around, ast.stmt):
+            around = self._parents[around]
+        assigned = around.value if isinstance(around, ast.Assign | ast.AnnAssign) else None
+        return assigned is None or foreign.isdisjoint(_names(assigned))
+
+    def grown(self, loop: _Loop) -> set[str]:
+        """Return the names of the lists to which a loop appends."""
+        known = self._grown.get(loop)
+        if known is None:
+            known = self._grown[loop] = {name for n in walk(loop) if (name := _appended(n)) is not None}
+        return known
+
+    def _brought_in(self, loop: _Loop) -> set[str]:
+        """Return the names that a loop gets from its list and its count, and what is computed from them."""
+        known = self._foreign.get(loop)
+        if known is None:
+            outside = self._spread(
+                _names(loop.iter), lambda s: isinstance(s.node, ast.Assign) and loop not in s.loops
+            )
+            foreign = outside | (_counters(loop) - _set_anew(loop)) | _positions(loop)
+            known = self._foreign[loop] = self._spread(
+                foreign, lambda s: s.node is not loop and loop in s.loops
+            )
+        return known
+
+    def _spread(self, names: set[str], where: Callable[[_Step], bool]) -> set[str]:
+        """Return names and those that some of the steps compute from them."""
+        found = set(names)
+        waiting = list(found)
+        while waiting:
+            for step in self._uses.get(waiting.pop(), ()):
+                if not step.bound <= found and where(step):
+                    waiting += step.bound - found
+                    found |= step.bound
+        return found
+
+    def _is_decided(self, node: ast.AST, loop: _Loop, foreign: set[str]) -> bool:
+        """Tell whether a condition between a loop and a node uses one of the names."""
+        known = self._decided.setdefault(loop, {loop: False})
+        between: list[ast.AST] = []
+        while node not in known:
+            between.append(node)
+            node = self._parents[node]
+        decided = known[node]
+        for inner in reversed(between):
+            if not decided and isinstance(inner, ast.If | ast.While):
+                decided = not foreign.isdisjoint(_names(inner.test))
+            known[inner] = decided
+        return decided
+
+
+def _appended(node: ast.AST) -> str | None:
+    """Return the list that a call appends to."""
+    if (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr == "append"
         and isinstance(node.func.value, ast.Name)
-        and node.func.value.id == name
-    )
-
-
-def _path(root: ast.AST, node: ast.AST) -> list[ast.AST]:
-    """Return the nodes from ``root`` to ``node``, both included; nothing if it is not inside."""
-    if root is node:
-        return [root]
-    for child in children(root):
-        if found := _path(child, node):
-            return [root, *found]
-    return []
+    ):
+        return node.func.value.id
+    return None
 
 
 def _names(node: ast.AST) -> set[str]:
@@ -94,30 +173,21 @@ def _by_place(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and node.id == "reversed"
 
 
-def _outside(func: ast.AST, loop: ast.For | ast.AsyncFor) -> set[str]:
-    """Return the names that a function computes from the list outside of the loop, and those that count in it."""
-    inside = {id(n) for n in walk(loop)}
-    counters = {
+def _counters(loop: _Loop) -> set[str]:
+    """Return the names that a loop counts with."""
+    return {
         n.target.id for n in walk(loop) if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)
     }
-    found = _names(loop.iter)
-    known = 0
-    while known != len(found):
-        known = len(found)
-        for node in walk(func):
-            if isinstance(node, ast.Assign) and id(node) not in inside and _names(node.value) & found:
-                found |= {name for target in node.targets for name in _bound(target)}
-    return found | (counters - _set_anew(loop))
 
 
-def _set_anew(loop: ast.For | ast.AsyncFor) -> set[str]:
+def _set_anew(loop: _Loop) -> set[str]:
     """Return the names that every round of a loop sets anew before it counts with them."""
     return {
         name for statement in loop.body if isinstance(statement, ast.Assign) for name in _bound(statement)
     }
 
 
-def _positions(loop: ast.For | ast.AsyncFor) -> set[str]:
+def _positions(loop: _Loop) -> set[str]:
     """Return the loop's variables that count, not those that hold a turn."""
     call = loop.iter
     if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in _POSITIONS):
@@ -128,19 +198,6 @@ def _positions(loop: ast.For | ast.AsyncFor) -> set[str]:
     return set(_bound(target))
 
 
-def _spread(loop: ast.For | ast.AsyncFor, foreign: set[str]) -> None:
-    """Add the names that the loop's body computes from foreign ones."""
-    changed = True
-    while changed:
-        changed = False
-        for child in walk(loop):
-            if child is not loop and isinstance(child, (ast.Assign, ast.AugAssign, ast.NamedExpr, ast.For)):
-                source = child.iter if isinstance(child, ast.For) else child.value
-                targets = child.targets if isinstance(child, ast.Assign) else [child.target]
-                new = {
-                    t.id for whole in targets for t in walk(whole)
-                    if isinstance(t, ast.Name) and isinstance(t.ctx, ast.Store)
-                } - foreign  # fmt: skip
-                if new and _names(source) & foreign:
-                    foreign |= new
-                    changed = True
+@lru_cache(maxsize=8)  # a function is asked about one of its assignments after the other
+def _read(func: ast.AST) -> _Function:
+    return _Function(func)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from promptlint.frontends.python import dropping, trimming
+from promptlint.frontends.python import dropping, forgetting, trimming, turns
 from promptlint.frontends.python.modules import Module
 from promptlint.layout import Observation
 from promptlint.source import Place, SourceFile, Span
@@ -89,3 +89,63 @@ def test_a_limit_is_looked_for_once_in_a_function(monkeypatch: pytest.MonkeyPatc
         with counted(monkeypatch, dropping, "_too_many") as counts:
             assert len(seen("def trim(messages):\n" + loop.format(test) * 60)) == found
         assert counts == {"_too_many": 1}
+
+
+@pytest.mark.parametrize(("test", "found"), [("m.old", 0), ("used > budget", 1)])
+def test_conditions_are_looked_at_once(monkeypatch: pytest.MonkeyPatch, test: str, found: int) -> None:
+    looked = []
+    for size in (40, 80):
+        tests = "".join(f"        if m.a{i} == 1:\n            continue\n" for i in range(size))
+        edits = f"        if {test}:\n" + "            m['content'] = 'x'\n" * size
+        text = "def trim(messages, budget):\n    for m in messages:\n        used += 1\n" + tests + edits
+        with (
+            counted(monkeypatch, forgetting, "walk", "exceeds") as counts,
+            counted(monkeypatch, turns, "walk", "children") as inner,
+        ):
+            assert len(seen(text)) == found * size
+        looked.append(sum(counts.values()) + sum(inner.values()))
+    assert looked[1] <= 2.2 * looked[0]
+
+
+def test_loops_over_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = []
+    for size in (40, 80):
+        text = "def trim(messages, budget):\n    a0 = messages\n" + "".join(
+            f"    for m in a{i}:\n        used += 1\n        if used > budget:\n            m['content'] = 'x'\n"
+            f"    a{i + 1} = list(a{i})\n"
+            for i in range(size)
+        )
+        with (
+            counted(monkeypatch, forgetting, "walk", "exceeds") as counts,
+            counted(monkeypatch, turns, "walk", "children") as inner,
+        ):
+            assert len(seen(text)) == size
+        looked.append(sum(counts.values()) + sum(inner.values()))
+    assert looked[1] <= 2.2 * looked[0]
+
+
+def test_a_long_chain_of_alternatives(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = []
+    for size in (40, 80):
+        chain = "".join(
+            f"        elif i == {i}:\n            m['content'] = step.short\n" for i in range(size)
+        )
+        text = "def show(messages):\n    for i, m in enumerate(messages):\n        if i < 0: pass\n" + chain
+        with counted(monkeypatch, turns, "walk", "children") as counts:
+            assert len(seen(text)) == size
+        looked.append(sum(counts.values()))
+    assert looked[1] <= 2.2 * looked[0]
+
+
+def test_a_summary_is_looked_for_once_in_a_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = []
+    for size in (20, 40):
+        text = "def trim(messages):\n" + "".join(
+            f"    old{i} = messages[:-2]\n    s = summarize(old{i})\n"
+            "    self.memory.clear()\n    self.memory.add(s)\n"
+            for i in range(size)
+        )
+        with counted(monkeypatch, forgetting, "walk") as counts:
+            assert len(seen(text)) == 2 * size
+        looked.append(counts["walk"])
+    assert looked[1] <= 2.2 * looked[0]
