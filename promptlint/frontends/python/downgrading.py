@@ -14,11 +14,15 @@ from __future__ import annotations
 
 import ast
 import re
+from bisect import bisect_left
+from collections import defaultdict
+from dataclasses import dataclass, field
 
-from promptlint.frontends.python.nodes import walk
+from promptlint.frontends.python.nodes import children, walk
 from promptlint.frontends.python.turnlists import (
     SUMMARY,
     Body,
+    Function,
     Seen,
     is_list,
     is_summary_name,
@@ -35,12 +39,16 @@ def downgrading(body: Body) -> Seen:
     """Yield where a function shows older turns otherwise than the newest."""
     summaries = any(is_summary_name(n.attr) for n in body.of(ast.Attribute))
     seen: set[int] = set()
+    shown: _Shown | None = None  # until the first condition needs it
     for test in body.of(ast.If) if summaries else ():
-        if _by_place(test.test):
+        # One that was seen stands in another, whose choices were all looked at.
+        if id(test) not in seen and _by_place(test.test):
+            shown = shown or _Shown(body.function)
             for choice in (test, *walk(*test.body, *test.orelse)):
-                if isinstance(choice, ast.If) and id(choice) not in seen:
+                if isinstance(choice, ast.If):
                     seen.add(id(choice))
-                    older = _instead(choice.body, choice.orelse) or _instead(choice.orelse, choice.body)
+                    older = shown.instead(choice.body, choice.orelse)
+                    older = older or shown.instead(choice.orelse, choice.body)
                     if older is not None:
                         yield "history-rewritten", older
     for node in body.of(ast.ListComp):
@@ -59,21 +67,89 @@ def _by_place(test: ast.expr) -> bool:
     )
 
 
-def _instead(one: list[ast.stmt], other: list[ast.stmt]) -> ast.Attribute | None:
-    """Return the summary that one branch shows of what the other shows in full: ``step.summary``, ``step.message``."""
-    for node in walk(*one):
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and SUMMARY.search(node.attr):
-            owner = ast.unparse(node.value)
-            if _in_full(other, owner) and not _in_full(one, owner):
-                return node
-    return None
+@dataclass(frozen=True, slots=True, eq=False)
+class _Places:
+    """Some of a function's attributes in the order of the text, each with its place and the object it belongs to."""
+
+    places: list[int] = field(default_factory=list)
+    owners: list[str] = field(default_factory=list)
+    by_owner: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+
+    def add(self, place: int, owner: str) -> None:
+        self.by_owner[owner].append(place)
+        self.places.append(place)
+        self.owners.append(owner)
+
+    def between(self, part: tuple[int, int]) -> slice:
+        """Return which of them stand in a part of the function."""
+        return slice(bisect_left(self.places, part[0]), bisect_left(self.places, part[1]))
+
+    def has(self, owner: str, part: tuple[int, int]) -> bool:
+        """Tell whether one of an object's attributes stands in a part of the function."""
+        places = self.by_owner.get(owner, [])
+        at = bisect_left(places, part[0])
+        return at < len(places) and places[at] < part[1]
+
+    def of(self, owner: str, part: tuple[int, int]) -> list[int]:
+        """Return the places of an object's attributes in a part of the function."""
+        places = self.by_owner.get(owner, [])
+        return places[bisect_left(places, part[0]) : bisect_left(places, part[1])]
 
 
-def _in_full(branch: list[ast.stmt], owner: str) -> bool:
-    return any(
-        isinstance(n, ast.Attribute) and n.attr in _FULL and ast.unparse(n.value) == owner
-        for n in walk(*branch)
-    )
+class _Shown:
+    """Where a function shows summaries of objects, and where it shows them in full.
+
+    Nodes are numbered in the order of the text, so that a branch is a range of numbers. In a long chain of
+    alternatives, of two branches one is short: only what that one shows is looked up in the other.
+    """
+
+    def __init__(self, function: Function) -> None:
+        self._start: dict[ast.AST, int] = {}
+        self._end: dict[ast.AST, int] = {}
+        self._nodes: dict[int, tuple[int, ast.Attribute]] = {}  # summaries by place, with how deep they stand
+        self._summaries, self._full = _Places(), _Places()
+        waiting: list[tuple[ast.AST, int | None]] = [(function, 0)]
+        while waiting:
+            node, depth = waiting.pop()
+            if depth is None:  # all that stands in it was numbered
+                self._end[node] = len(self._start)
+                continue
+            place = self._start[node] = len(self._start)
+            if isinstance(node, ast.Attribute):
+                self._enter(node, place, depth)
+            waiting.append((node, None))
+            waiting += ((child, depth + 1) for child in reversed(children(node)))
+
+    def _enter(self, node: ast.Attribute, place: int, depth: int) -> None:
+        full = node.attr in _FULL
+        if full:
+            self._full.add(place, ast.unparse(node.value))
+        if isinstance(node.ctx, ast.Load) and SUMMARY.search(node.attr):
+            self._summaries.add(place, ast.unparse(node.value))
+            self._nodes[place] = depth, node
+
+    def _part(self, branch: list[ast.stmt]) -> tuple[int, int]:
+        return (self._start[branch[0]], self._end[branch[-1]]) if branch else (0, 0)
+
+    def instead(self, one: list[ast.stmt], other: list[ast.stmt]) -> ast.Attribute | None:
+        """Return the summary that one branch shows of what the other shows in full: ``step.summary``, ``step.message``.
+
+        Of several, the one that stands least deep.
+        """
+        here, there = self._part(one), self._part(other)
+        summaries, full = self._summaries.between(here), self._full.between(there)
+        shown = (
+            self._summaries.owners[summaries]
+            if summaries.stop - summaries.start < full.stop - full.start
+            else self._full.owners[full]
+        )
+        found = [
+            (self._nodes[place][0], place)
+            for owner in set(shown)
+            if self._full.has(owner, there) and not self._full.has(owner, here)
+            for place in self._summaries.of(owner, here)
+        ]
+        return self._nodes[min(found)[1]][1] if found else None
 
 
 def _replaces_some(node: ast.ListComp, lists: frozenset[str]) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from promptlint.frontends.python import dropping, forgetting, trimming, turns
+from promptlint.frontends.python import downgrading, dropping, forgetting, trimming, turns
 from promptlint.frontends.python.modules import Module
 from promptlint.layout import Observation
 from promptlint.source import Place, SourceFile, Span
@@ -133,6 +133,37 @@ def test_a_long_chain_of_alternatives(monkeypatch: pytest.MonkeyPatch) -> None:
         text = "def show(messages):\n    for i, m in enumerate(messages):\n        if i < 0: pass\n" + chain
         with counted(monkeypatch, turns, "walk", "children") as counts:
             assert len(seen(text)) == size
+        looked.append(sum(counts.values()))
+    assert looked[1] <= 2.2 * looked[0]
+
+
+def shows(size: int) -> str:
+    """Return a function that shows ``size`` summaries while turns are old, ``size`` texts when they are new."""
+    return (
+        "def show(messages):\n    for i, step in enumerate(messages):\n        if i < len(messages) - 1:\n"
+        + "".join(f"            t = step.a{i}.summary\n" for i in range(size))
+        + "        else:\n"
+        + "".join(f"            t = step.b{i}.message\n" for i in range(size))
+    )
+
+
+def chain(size: int) -> str:
+    """Return a function with ``size`` alternatives, of which the last but one shows what the last has in full."""
+    return (
+        "def show(messages):\n    for i, step in enumerate(messages):\n        if i < 0: pass\n"
+        + "".join(f"        elif i == {n}:\n            t = step.a{n}.summary\n" for n in range(size))
+        + f"        else:\n            t = step.a{size - 1}.message\n"
+    )
+
+
+@pytest.mark.parametrize(("form", "found"), [(shows, []), (chain, ["step.a{}.summary"])])
+def test_branches_are_compared_by_what_they_show(
+    monkeypatch: pytest.MonkeyPatch, form: Callable[[int], str], found: list[str]
+) -> None:
+    looked = []
+    for size in (40, 80):
+        with counted(monkeypatch, downgrading, "walk", "children", "bisect_left") as counts:
+            assert seen(form(size)) == [one.format(size - 1) for one in found]
         looked.append(sum(counts.values()))
     assert looked[1] <= 2.2 * looked[0]
 
