@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from promptlint.frontends.python import access, turns
+from promptlint.frontends.python.speaking import speaks_to_a_model
 from promptlint.frontends.python.values import Choice, DictV, Item, ListV, Obj, Str, Unknown, Value
 from promptlint.layout import Cause, Confidence, Kind, Layout, Observation, Scope, Section, Segment, Step
 
@@ -340,4 +341,5 @@ def _keeps_last(node: ast.Subscript) -> bool:
 def _talks_to_model(frame: Frame) -> bool:
     """Tell whether a file has to do with model calls at all: lists of other messages exist too."""
     text = frame.module.source.text
-    return '"role"' in text or "'role'" in text or "completion" in text or "messages.create" in text
+    told = '"role"' in text or "'role'" in text or "completion" in text or "messages.create" in text
+    return told and speaks_to_a_model(frame.module)

@@ -28,6 +28,7 @@ from promptlint.frontends.python.history import HISTORY
 from promptlint.frontends.python.modules import Module
 from promptlint.frontends.python.nodes import definitions, walk, within
 from promptlint.frontends.python.placing import placing, withdrawn
+from promptlint.frontends.python.speaking import speaks_to_a_model
 from promptlint.frontends.python.turnlists import (
     Body,
     Function,
@@ -68,7 +69,7 @@ def trimming(module: Module) -> list[Layout]:
             read(classes.get(id(function)) or PurePosixPath(module.path).stem, function)
         )
     ]
-    if not seen:
+    if not seen or not speaks_to_a_model(module):
         return []
     seen = _widest(seen)
     return [

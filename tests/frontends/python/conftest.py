@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 
 import pytest
@@ -13,6 +14,12 @@ from tests.frontends.python.build import Program, run, system_prompt
 def program() -> Callable[..., Program]:
     """Return a function that analyses a program, given as text or as ``{path: text}``."""
     return run
+
+
+@pytest.fixture(scope="session")
+def talking() -> Callable[[str], Program]:
+    """Return a function that analyses a program with a vendor's library, so that its lists may be conversations."""
+    return lambda text: run(f"{textwrap.dedent(text)}\nimport openai\n")
 
 
 @pytest.fixture(scope="session")

@@ -35,8 +35,8 @@ def seen(found: Program) -> list[tuple[str, str]]:
         ("return sizes(messages, conversation_id)", None),
     ],
 )
-def test_what_a_function_named_after_shortening_gives_back(program: Run, back: str, what: str | None) -> None:
-    found = program(f"""
+def test_what_a_function_named_after_shortening_gives_back(talking: Run, back: str, what: str | None) -> None:
+    found = talking(f"""
 class Reducer:
     def compact(self, messages, system, kept, note, at, limit, summary, summary_message, recent):
         {back}
@@ -45,15 +45,15 @@ class Reducer:
 
 
 @pytest.mark.parametrize(("name", "owner"), [("compact", "Chat"), ("run", "HistoryReducer")])
-def test_the_function_or_its_class_is_named_after_shortening(program: Run, name: str, owner: str) -> None:
+def test_the_function_or_its_class_is_named_after_shortening(talking: Run, name: str, owner: str) -> None:
     body = "        return messages[at:]\n"
-    found = program(f"class {owner}:\n    def {name}(self, messages, at):\n{body}")
+    found = talking(f"class {owner}:\n    def {name}(self, messages, at):\n{body}")
     assert [what for what, _ in seen(found)] == ["history-cut"]
-    assert seen(program(f"class Chat:\n    def page(self, messages, at):\n{body}")) == []
+    assert seen(talking(f"class Chat:\n    def page(self, messages, at):\n{body}")) == []
 
 
-def test_a_turn_that_is_emptied_where_it_stands(program: Run) -> None:
-    found = program("""
+def test_a_turn_that_is_emptied_where_it_stands(talking: Run) -> None:
+    found = talking("""
 def prune(messages, protected, role):
     kept = list(messages)
     for index, message in enumerate(messages):
@@ -75,8 +75,8 @@ def truncate_old(messages, rounds, limit):
 @pytest.mark.parametrize(
     ("test", "cut"), [("len(turns_of(messages)) > limit", True), ("messages and not first", False)]
 )
-def test_a_list_that_becomes_its_own_end_at_a_limit(program: Run, test: str, cut: bool) -> None:
-    found = program(f"""
+def test_a_list_that_becomes_its_own_end_at_a_limit(talking: Run, test: str, cut: bool) -> None:
+    found = talking(f"""
 def made(messages, first, limit):
     role = "user"
     if {test}:
@@ -86,8 +86,8 @@ def made(messages, first, limit):
     assert ("history-cut" in [what for what, _ in seen(found)]) is cut
 
 
-def test_a_summary_in_front_of_the_turns_that_are_not_in_it(program: Run) -> None:
-    found = program("""
+def test_a_summary_in_front_of_the_turns_that_are_not_in_it(talking: Run) -> None:
+    found = talking("""
 def build(base, past, current_messages):
     base.append({"role": "assistant", "content": long_term_summary})
     for turn in current_messages:
@@ -102,8 +102,8 @@ def last(base, report_summary):
     ]
 
 
-def test_turns_put_in_front_of_the_last_one_of_the_user(program: Run) -> None:
-    found = program("""
+def test_turns_put_in_front_of_the_last_one_of_the_user(talking: Run) -> None:
+    found = talking("""
 def built(history_before, files, last_user_message, reminder, messages):
     result = []
     result.extend(history_before)
@@ -133,8 +133,8 @@ def replayed(messages, extra, last_user_index):
         ("plain", "tools = everything", False),
     ],
 )
-def test_tools_taken_away_for_one_round(program: Run, test: str, other: str, changed: bool) -> None:
-    found = program(f"""
+def test_tools_taken_away_for_one_round(talking: Run, test: str, other: str, changed: bool) -> None:
+    found = talking(f"""
 def run(client, messages, everything, limit, plain):
     for number in range(limit):
         if {test}:

@@ -28,8 +28,8 @@ def places(found: Program) -> list[tuple[str, str]]:
         ("filter_ids(self, messages)", "return message_ids[-self.n:]", ""),
     ],
 )  # fmt: skip
-def test_a_window_over_the_last_turns(program: Run, signature: str, made: str, window: str) -> None:
-    found = program(f"""
+def test_a_window_over_the_last_turns(talking: Run, signature: str, made: str, window: str) -> None:
+    found = talking(f"""
 def {signature}:
     system = [m for m in self.all if m["role"] == "system"]
     {made}
@@ -50,8 +50,8 @@ def {signature}:
         ("while gone < to_remove:\n        self.jobs.pop(i)", ""),
     ],
 )  # fmt: skip
-def test_turns_that_are_taken_out_of_the_middle(program: Run, loop: str, cut: str) -> None:
-    found = program(f"""
+def test_turns_that_are_taken_out_of_the_middle(talking: Run, loop: str, cut: str) -> None:
+    found = talking(f"""
 def shorter(self, images, to_remove, wanted):
     prompt = "Answer"
     gone, i = 0, 2
@@ -61,7 +61,7 @@ def shorter(self, images, to_remove, wanted):
     assert places(found) == ([("history-cut", cut)] if cut else [])
 
 
-def test_parts_of_the_first_turns_are_left_out_until_enough_are(program: Run) -> None:
+def test_parts_of_the_first_turns_are_left_out_until_enough_are(talking: Run) -> None:
     text = """
 def fewer_images(messages, keep):
     excess = count(messages) - keep
@@ -76,8 +76,8 @@ def fewer_images(messages, keep):
         message["content"] = kept
     return messages, "role"
 """
-    assert ("history-cut", "excess > 0") in places(program(text))
-    assert places(program(text.replace("messages", "lines").replace("message", "line"))) == []
+    assert ("history-cut", "excess > 0") in places(talking(text))
+    assert places(talking(text.replace("messages", "lines").replace("message", "line"))) == []
 
 
 @pytest.mark.parametrize(
@@ -89,8 +89,8 @@ def fewer_images(messages, keep):
         ("trim_messages(messages)", False),
     ],
 )
-def test_a_library_trims(program: Run, call: str, cut: bool) -> None:
-    found = program(f"""
+def test_a_library_trims(talking: Run, call: str, cut: bool) -> None:
+    found = talking(f"""
 def ask(messages, text, left, m):
     role = "role"
     return send({call})
@@ -108,8 +108,8 @@ def ask(messages, text, left, m):
         ("step.result.summary", False),
     ],
 )
-def test_the_newest_in_full_and_the_others_summarised(program: Run, test: str, changed: bool) -> None:
-    found = program(f"""
+def test_the_newest_in_full_and_the_others_summarised(talking: Run, test: str, changed: bool) -> None:
+    found = talking(f"""
 def history(steps, is_last_step):
     messages = []
     for i, step in enumerate(steps):
@@ -123,8 +123,8 @@ def history(steps, is_last_step):
     assert places(found) == ([("history-rewritten", "step.result.summary")] if changed else [])
 
 
-def test_a_list_that_prints_both_is_no_choice(program: Run) -> None:
-    found = program("""
+def test_a_list_that_prints_both_is_no_choice(talking: Run) -> None:
+    found = talking("""
 def history(items, last):
     messages = "role"
     if not last:
@@ -146,8 +146,8 @@ def history(items, last):
         ("[m if m.text else empty for m in messages]", False),
     ],
 )  # fmt: skip
-def test_a_placeholder_in_the_place_of_some(program: Run, made: str, changed: bool) -> None:
-    found = program(f"""
+def test_a_placeholder_in_the_place_of_some(talking: Run, made: str, changed: bool) -> None:
+    found = talking(f"""
 def fit(items, messages, kept, newest, rows_found):
     prompt = "Answer"
     return {made}, "role"
@@ -165,9 +165,9 @@ def fit(items, messages, kept, newest, rows_found):
     ],
 )
 def test_turns_are_put_in_from_the_newest_on_while_they_fit(
-    program: Run, turns: str, test: str, cut: bool
+    talking: Run, turns: str, test: str, cut: bool
 ) -> None:
-    found = program(f"""
+    found = talking(f"""
 def fit(messages, lines, remaining_tokens, used, budget):
     kept = []
     for m in reversed({turns}):

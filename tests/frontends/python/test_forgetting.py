@@ -26,9 +26,9 @@ def places(found: Program) -> list[tuple[str, str]]:
         ("messages", False),
     ],
 )
-def test_the_text_of_all_but_the_last_turns(program: Run, turns: str, changed: bool) -> None:
+def test_the_text_of_all_but_the_last_turns(talking: Run, turns: str, changed: bool) -> None:
     target = "i, m" if turns.startswith("enumerate") else "m"
-    found = program(f"""
+    found = talking(f"""
 def shorten(messages, keep):
     for {target} in {turns}:
         if m["role"] == "tool":
@@ -38,8 +38,8 @@ def shorten(messages, keep):
     assert places(found) == ([("history-rewritten", 'm["content"]')] if changed else [])
 
 
-def test_turns_inside_of_rounds(program: Run) -> None:
-    found = program("""
+def test_turns_inside_of_rounds(talking: Run) -> None:
+    found = talking("""
 def sent(self, role):
     prompt = "Answer"
     rounds_of_role = [copy(r) for r in self.everything if r.role == role]
@@ -61,8 +61,8 @@ def sent(self, role):
         ("pass", False),
     ],
 )
-def test_turns_emptied_until_it_fits(program: Run, step: str, changed: bool) -> None:
-    found = program(f"""
+def test_turns_emptied_until_it_fits(talking: Run, step: str, changed: bool) -> None:
+    found = talking(f"""
 def fit(messages, tokens_over):
     for m in messages:
         if m.role == "tool" and tokens_over > 0:
@@ -80,8 +80,8 @@ def fit(messages, tokens_over):
         ("m.hidden", False),
     ],
 )
-def test_turns_that_are_left_out_by_age(program: Run, test: str, cut: bool) -> None:
-    found = program(f"""
+def test_turns_that_are_left_out_by_age(talking: Run, test: str, cut: bool) -> None:
+    found = talking(f"""
 def live(messages):
     kept, age = [], 0
     for m in reversed(messages):
@@ -106,8 +106,8 @@ def live(messages):
         ("count(messages[:-keep])", False),
     ],
 )
-def test_all_but_the_last_turns_become_a_summary(program: Run, call: str, cut: bool) -> None:
-    found = program(f"""
+def test_all_but_the_last_turns_become_a_summary(talking: Run, call: str, cut: bool) -> None:
+    found = talking(f"""
 def shorter(self, messages, keep):
     old = messages[1:-keep]
     text = {call}
@@ -132,8 +132,8 @@ def shorter(self, messages, keep):
         ("self.files.pop(-2)", None),
     ],
 )
-def test_a_memory_that_is_emptied_or_loses_a_turn(program: Run, body: str, cut: str | None) -> None:
-    found = program(f"""
+def test_a_memory_that_is_emptied_or_loses_a_turn(talking: Run, body: str, cut: str | None) -> None:
+    found = talking(f"""
 async def tidy(self, summary_of, saved):
     {"summary = summary_of(1)" if "summary" in body else "role = 'role'"}
     {body}
@@ -150,8 +150,8 @@ async def tidy(self, summary_of, saved):
         ("self.pages[index]", False),
     ],
 )
-def test_a_turn_that_the_caller_picks(program: Run, turn: str, changed: bool) -> None:
-    found = program(f"""
+def test_a_turn_that_the_caller_picks(talking: Run, turn: str, changed: bool) -> None:
+    found = talking(f"""
 def truncate(self, index):
     turn = {turn}
     if turn.role == "tool":

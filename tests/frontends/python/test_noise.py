@@ -213,3 +213,54 @@ def test_a_limited_history_in_a_file_without_messages_is_a_log(
         f"    def mark(self, client, stage):\n        self._history.append(stage)\n        {use}\n"
     )
     assert ("history-cut" in found.seen) is reported
+
+
+CUT = """
+class Buffer:
+    def recent(self):
+        return self.messages[-3:]
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "reported"),
+    [
+        ("", False),
+        ('"""Keeps the messages that an LLM or an assistant may write after a prompt."""', False),
+        ("from PyQt5.QtWidgets import QMessageBox", False),
+        ("from prompt_toolkit import history", False),
+        ("def sign_in(token): ...", False),
+        ("first = {'role': 'alert', 'content': 'The disk is full'}", False),
+        ("first = {'role': 'user', 'content': text}", True),
+        ("first = Message(role=role, content=text)", True),
+        ("def show(m): return m['role'] + m['content']", True),
+        ("from langchain_core.messages import BaseMessage, HumanMessage", True),
+        ("from .llm import ask", True),
+        ("def cost(text, count_token): ...", True),
+        ("answer = client.chat.completions.create(model='m')", True),
+    ],
+)
+def test_a_list_of_messages_is_a_conversation_where_a_model_is_spoken_to(
+    program: Callable[..., Program], more: str, reported: bool
+) -> None:
+    assert ("history-cut" in program(f"{more}\n{CUT}").seen) is reported
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return self.loss_history[-self.patience:]",
+        "self.history.clear()\n        self.history.append(compact)",
+        "for m in self.messages[:-keep]:\n            if len(self.messages) > self.max_messages:\n                self.messages.remove(m)",
+        "return [m.note if i != newest else m for i, m in enumerate(messages)]",
+        "for m in messages[:-5]:\n            m['text'] = '***'",
+        "self.archive(compress(self.log_messages[:-10]))",
+        "return [self.header] + posts[-20:]",
+    ],
+)
+def test_mails_losses_and_posts_are_no_conversation(program: Callable[..., Program], body: str) -> None:
+    """Each is one where a model is spoken to, as the last line does."""
+    text = f"class Window:\n    def recent_limit(self, messages, posts, newest, keep, compact):\n        {body}\n"
+    told = {"history-cut", "history-rewritten"}
+    assert told.isdisjoint(program(text).seen)
+    assert not told.isdisjoint(program(f"{text}\nimport openai\n").seen)

@@ -36,8 +36,8 @@ def fit(messages, budget):
         ("used > budget", "total = used", False),
     ],
 )
-def test_a_window_that_is_filled_from_the_end(program: Run, test: str, keep: str, cut: bool) -> None:
-    found = program(WINDOW.format(test=test, keep=keep))
+def test_a_window_that_is_filled_from_the_end(talking: Run, test: str, keep: str, cut: bool) -> None:
+    found = talking(WINDOW.format(test=test, keep=keep))
     assert found.seen == (["history-cut"] if cut else [])
     if cut:
         (seen,) = found.observations
@@ -54,9 +54,9 @@ def test_a_window_that_is_filled_from_the_end(program: Run, test: str, keep: str
         ("chat_history", True),
     ],
 )
-def test_a_conversation_by_name_or_type(program: Run, parameter: str, cut: bool) -> None:
+def test_a_conversation_by_name_or_type(talking: Run, parameter: str, cut: bool) -> None:
     name = parameter.partition(":")[0]
-    found = program(
+    found = talking(
         f"""
         from chat import Message, system_prompt
         def fit({parameter}, limit):
@@ -71,8 +71,8 @@ def test_a_conversation_by_name_or_type(program: Run, parameter: str, cut: bool)
     assert found.seen == (["history-cut"] if cut else [])
 
 
-def test_a_window_by_a_falling_index(program: Run) -> None:
-    found = program(
+def test_a_window_by_a_falling_index(talking: Run) -> None:
+    found = talking(
         """
         def window(messages, left):
             kept, k = [], len(messages) - 1
@@ -99,8 +99,8 @@ def test_a_window_by_a_falling_index(program: Run) -> None:
         ("kept.extend(messages)", False),
     ],
 )
-def test_all_but_the_first_and_the_last_turn(program: Run, last: str, cut: bool) -> None:
-    found = program(
+def test_all_but_the_first_and_the_last_turn(talking: Run, last: str, cut: bool) -> None:
+    found = talking(
         f"""
         def fit(messages, limit):
             kept = [m for m in messages if m["role"] == "system"]
@@ -119,8 +119,8 @@ def test_all_but_the_first_and_the_last_turn(program: Run, last: str, cut: bool)
         ("messages + [summary]", False),
     ],
 )
-def test_a_turn_that_is_replaced(program: Run, value: str, rewritten: bool) -> None:
-    found = program(
+def test_a_turn_that_is_replaced(talking: Run, value: str, rewritten: bool) -> None:
+    found = talking(
         f"""
         def shorten(messages, i):
             summary = {{"role": "user", "content": "…"}}
@@ -131,8 +131,8 @@ def test_a_turn_that_is_replaced(program: Run, value: str, rewritten: bool) -> N
     assert ("history-rewritten" in found.seen) is rewritten
 
 
-def test_the_last_turn_of_a_copy(program: Run) -> None:
-    found = program(
+def test_the_last_turn_of_a_copy(talking: Run) -> None:
+    found = talking(
         """
         from copy import deepcopy
         def step(history, model, reminder):
@@ -145,8 +145,8 @@ def test_the_last_turn_of_a_copy(program: Run) -> None:
     assert found.seen == ["history-rewritten"]
 
 
-def test_a_list_whose_elements_have_roles_is_a_conversation(program: Run) -> None:
-    found = program(
+def test_a_list_whose_elements_have_roles_is_a_conversation(talking: Run) -> None:
+    found = talking(
         """
         def fit(said, limit):
             kept = [m for m in said if m["role"] == "system"]
@@ -166,8 +166,8 @@ def test_a_list_whose_elements_have_roles_is_a_conversation(program: Run) -> Non
         ("for i in range(len(messages) - 1, -1, -1):", "total = used", False),
     ],
 )
-def test_a_window_by_the_indices_of_a_range(program: Run, loop: str, keep: str, cut: bool) -> None:
-    found = program(f"""
+def test_a_window_by_the_indices_of_a_range(talking: Run, loop: str, keep: str, cut: bool) -> None:
+    found = talking(f"""
 def fit(messages, budget):
     kept, used = [], 0
     {loop}
@@ -182,8 +182,8 @@ def fit(messages, budget):
     )
 
 
-def test_a_loop_from_the_end_that_gives_the_rest(program: Run) -> None:
-    found = program("""
+def test_a_loop_from_the_end_that_gives_the_rest(talking: Run) -> None:
+    found = talking("""
         def split(history, limit):
             used, i = 0, len(history)
             for m in reversed(history):
