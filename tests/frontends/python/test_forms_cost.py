@@ -38,6 +38,7 @@ def counted(monkeypatch: pytest.MonkeyPatch, module: Any, *names: str) -> Iterat
 
 
 def seen(text: str) -> list[str]:
+    text += "\nimport openai\n"  # conversations are where a model is spoken to
     source = SourceFile("trim.py", text)
     layouts = trimming.trimming(Module(source, ast.parse(text), None))
     return [text[o.place.span.start : o.place.span.end] for layout in layouts for o in layout.observations]
