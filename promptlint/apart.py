@@ -28,14 +28,10 @@ _LABEL = re.compile(
 _TAG = re.compile(r"<([A-Za-z][\w:-]*)[^<>]*>\s*$")
 _OPENING = re.compile(r"^[\s>*\-\d.)(\[`\"'+|=~#]*$")
 _CLOSING = re.compile(r"^[\s`\"')\].,;|*_]*(?:</[\w:-]+>\s*)?$")
-# "Notes:", "# Notes", "**Notes**", with a fence or a rule below, or an opening tag
-_HEADING = re.compile(
-    r"^(?:.*:|\s*#.*|\s*\*\*.*|\s*\[.*\]|\s*=+.*=+)[ \t*]*\n?(?:\s*(?:```.*|~~~.*|\"{3}|'{3}|-{3,}.*|={3,}.*)\n)?\s*\Z"
-    r"|^\s*(?:```.*|~~~.*|<[A-Za-z][^<>\n]*>|-{3,}.*|={3,}.*)\s*\Z",
-    re.MULTILINE,
-)
 _PHRASE = re.compile(r"(?<![\w'])([A-Za-z][A-Za-z' ]{2,40}?)(?:\s+(?:is|was)|\s*[:=])\s*[*_`\"'(]*\s*$")
-_PROSE = re.compile(r"[^\W\d_]{2,}\W+[^\W\d_]{2,}")
+_PROSE = re.compile(r"(?<![^\W\d_])[^\W\d_]{2,}\W+[^\W\d_]{2,}")
+_FENCES = ("```", "~~~", '"""', "'''", "---", "===")
+_FRAMES = frozenset((("[", "]"), ("=", "="), ("<", ">")))  # "[Notes]", "== Notes ==", "<notes>"
 _ARGUMENT = re.compile(r"[(,]\s*([A-Za-z_][\w.]*)(?![\w.]*\s*[(=])")
 _WORD = re.compile(r"[A-Za-z]+")
 _READ = 200  # characters on each side that are looked at
@@ -128,8 +124,19 @@ def _above(segments: tuple[Segment, ...], index: int) -> tuple[str, str | None]:
             break
         known = segment.text[-_READ:] + known
     head, newline, line = known[-_READ:].rpartition("\n")
-    heading = _HEADING.search(head) if newline else None
-    return line, " ".join(_WORD.findall(heading.group())) if heading else None
+    return line, _heading(head) if newline else None
+
+
+def _heading(above: str) -> str | None:
+    """Return the words of a heading that ends a text, "" for a fence or rule without one, None for prose."""
+    lines = [line for part in above.splitlines() if (line := part.strip())]
+    if not lines:
+        return None
+    fenced = lines[-1].startswith(_FENCES)
+    last = lines[-2] if fenced and len(lines) > 1 else lines[-1]
+    bare = last.rstrip("* ")
+    is_heading = bare.endswith(":") or last.startswith(("#", "**")) or (last[0], last[-1]) in _FRAMES
+    return " ".join(_WORD.findall(last)) if is_heading else "" if fenced else None
 
 
 def _below(segments: tuple[Segment, ...], index: int) -> str:

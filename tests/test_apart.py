@@ -1,3 +1,4 @@
+import time
 from dataclasses import replace
 
 import pytest
@@ -119,3 +120,12 @@ def test_what_a_call_is_given_tells_too() -> None:
         prompt = tuple(replace(s, origin=origin) if s.is_hole else s for s in prompt)
         found = next(s.cause for s in judged(prompt, CATALOG) if s.is_hole)
         assert (found.kind if found else None) is cause
+
+
+@pytest.mark.parametrize("run", ["=" * 180 + " x", "-" * 180 + "x", "a" * 50_000, "a " * 20_000, "# * " * 60])
+def test_long_runs_are_read_in_an_instant(run: str) -> None:
+    """Each of a hundred values would take seconds if a pattern tried every division of the run."""
+    text = "".join(f"Some rules\n{run}\nare here for\n«x{number}»\n" for number in range(100))
+    start = time.process_time()
+    judged(segments(text), CATALOG)
+    assert time.process_time() - start < 5

@@ -159,7 +159,7 @@ class Catalog:
         for shown, data in self._volatile:
             for key, found in lists.items():
                 if key in data:
-                    found.update(rows.Row(shown, data, shown).strings(key))
+                    found.update(rows.words(rows.Row(shown, data, shown), key))
 
         def phrases(key: str) -> frozenset[tuple[str, ...]]:
             return frozenset(tuple(phrase.split()) for phrase in lists[key])

@@ -20,7 +20,8 @@ from promptlint.layout import Kind
 
 Words = tuple[str, ...]
 _PHRASE = 4  # words in front of a value that are read
-# One word of a longer phrase is too little for these, or a "now": "at the same time:", "the tabs open right now:".
+# One word is too little for these, "Date:" or "at the same time:", and so is a "now" behind others.
+_MOMENT = frozenset(("now", "today"))
 _BRIEF = frozenset({Kind.CLOCK, Kind.COUNTER})
 _TEXTS = frozenset(("text", "content", "contents", "data", "summary", "value", "details", "info"))
 
@@ -156,7 +157,7 @@ class NameTable:
         said = words(text)[-_PHRASE:]
         for start in range(len(said)):
             found = self._of_words(self._strip(said[start:]))
-            part = start > 0 and (len(said) - start == 1 or said[-1] == "now")
+            part = len(said) - start == 1 if said[-1] not in _MOMENT else start > 0
             if found is not None and not (part and found.kind in _BRIEF):
                 return found
         return None

@@ -88,6 +88,15 @@ class Row:
                 raise self.fail(key, f"is not a key of this table; known: {', '.join(keys)}")
 
 
+def words(row: Row, key: str) -> list[str]:
+    """Return one of `WORD_LISTS`: names are read as lower-case words, and nothing else can match one."""
+    found = row.strings(key)
+    for phrase in found:
+        if not phrase.split() or not all(word.isalnum() and word == word.lower() for word in phrase.split()):
+            raise row.fail(key, f"holds {phrase!r}: write lower-case words with spaces between them")
+    return found
+
+
 def read_toml(path: Path, shown: str) -> dict[str, Any]:
     """Parse one data file.
 

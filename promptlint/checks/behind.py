@@ -189,28 +189,28 @@ class Behind:
         tokens = max(0, cost.tokens - measure.lost_behind(end - 1, scope).tokens)
         return replace(cost, tokens=tokens, blocks=tokens // (measure.profile.block_tokens or 1))
 
+    @cached_property
+    def _later(self) -> list[tuple[int, set[Guard], bool]]:
+        """Return the segments of turns that come later: the loops around each, and whether a model wrote it."""
+        found = []
+        for at, one in enumerate(self._layout.segments):
+            if one.section is Section.MESSAGES:
+                loops = set(filter(_is_loop, self._around(one)))
+                answer = one.role == "assistant" and (one.section, one.message) not in self._written
+                if loops or answer:
+                    found.append((at, loops, answer))
+        return found
+
     def _turns_end(self, index: int) -> int | None:
         """Return the first segment behind one that a conversation has only when it has gone on."""
-        segments = self._layout.segments
-        here = segments[index]
-        own = self._around(here)
-        for at in self._later_turns[bisect_right(self._later_turns, index) :]:
-            one = segments[at]
-            if one.message == here.message:
+        here = self._layout.segments[index]
+        own = set(self._around(here))
+        for at, loops, answer in self._later[bisect_right(self._later, index, key=lambda one: one[0]) :]:
+            if self._layout.segments[at].message == here.message:
                 continue
-            looped = any(_is_loop(guard) and guard not in own for guard in self._around(one))
+            looped = not loops <= own
             if looped and self._layout.repeated and here.section is Section.MESSAGES:
                 return at
-            if not looped and one.role == "assistant" and (one.section, one.message) not in self._written:
+            if answer and not looped:
                 return at
         return None
-
-    @cached_property
-    def _later_turns(self) -> list[int]:
-        """Return the segments of the turns that a loop adds or a model says."""
-        return [
-            index
-            for index, one in enumerate(self._layout.segments)
-            if one.section is Section.MESSAGES
-            and (one.role == "assistant" or any(map(_is_loop, self._around(one))))
-        ]

@@ -20,12 +20,17 @@ _NAMED = re.compile(
     r"(?i)(?P<name>\b[\w-]*(?:api[-_]?key|secret|passw(?:or)?d|token|authorization|bearer)[\w-]*"
     r"[\"']?\s*(?:[:=]\s*|\s)(?:Bearer\s+)?[\"']?)(?P<value>(?=[^\s\"']*\d)[A-Za-z0-9+/_.=-]{16,})"
 )
+# A password in an address, and one written out: short ones too, so nothing of them is shown.
+_WRITTEN = re.compile(
+    r"(?P<name>://[^\s/:@\"']*:|(?i:\b[\w-]*passw(?:or)?d[\"']?\s*[:=]\s*[\"']))(?P<value>[^\s@\"']+)(?=[@\"'])"
+)
 _SHAPES = re.compile("|".join(f"(?:{shape})" for shape in _KNOWN))
 
 
 def mask(text: str) -> str:
     """Return text of the same length with what looks like a secret starred out, its first 4 letters aside."""
     text = _SHAPES.sub(lambda m: _star(m.group()), text)
+    text = _WRITTEN.sub(lambda m: m["name"] + "*" * len(m["value"]), text)
     return _NAMED.sub(lambda m: m["name"] + _star(m["value"]), text)
 
 

@@ -23,6 +23,7 @@ _BODY = re.compile(
     r"(?:[ \t]*\[(?P<codes>[^\]\n]*)\])?[ \t]*(?P<reason>[^\n]*)"
 )
 _HASH = re.compile(r"(?:(?<=\s)|^)#[ \t]*(?P<body>promptlint:[^\n]*)", re.MULTILINE)
+_OPENS = re.compile(r"#[# \t]*\Z")  # alone, or behind another comment on the line
 _XML = re.compile(r"<!--\s*(?P<body>promptlint:.*?)\s*-->", re.DOTALL)
 _HANDLEBARS = re.compile(r"\{\{~?!(?:--)?\s*(?P<body>promptlint:.*?)\s*(?:--)?~?\}\}", re.DOTALL)
 _YAML_BLOCK = re.compile(r"^(?P<indent>\s*)(?:- +)*(?:[^#\n]*:|-)\s+[|>][-+\d]*\s*(?:#.*)?$")
@@ -167,11 +168,13 @@ def _python_tokens(source: SourceFile) -> list[Suppression]:
     found = []
     for line, column, text in comments:
         at = text.find(_MARK)
-        if at < 0 or text[:at].strip("# \t"):
+        opens = _OPENS.search(text[:at]) if at >= 0 else None
+        if opens is None:
             continue
-        start = source.line_starts[line - 1] + column
+        line_start = source.line_starts[line - 1] + column
+        start, end = line_start + opens.start(), line_start + len(text)
         same = (string_start.get(line, line), line)
         following = next((s for s in statements if s[0] > line), (line + 1, line + 1))
-        if made := _make(text[at:], Span(start, start + len(text)), same, following):
+        if made := _make(text[at:], Span(start, end), same, following):
             found.append(made)
     return found

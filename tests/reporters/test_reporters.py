@@ -186,6 +186,9 @@ def test_no_text_breaks_a_reporter(
         ("ghp_0123456789012345678901234567890123456789", "ghp_" + "*" * 40),
         ("You answer with one token at a time.", "You answer with one token at a time."),
         ("token limit: internationalization", "token limit: internationalization"),
+        ("get('https://u:hunter2@host/')", "get('https://u:*******@host/')"),
+        ("login(password='hunter2')", "login(password='*******')"),
+        ("passwords expire in 30 days", "passwords expire in 30 days"),
     ],
 )
 def test_mask(text: str, shown: str) -> None:

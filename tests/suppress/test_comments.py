@@ -14,7 +14,8 @@ def covered(path: str, text: str) -> list[tuple[int, int, tuple[str, ...], str]]
     ("path", "text", "expected"),
     [
         ("a.py", "x = 1  # promptlint: ignore[PL101] on purpose\n", (1, 1, ("PL101",), "on purpose")),
-        ("a.py", "x = 1  # noqa  # promptlint: ignore\n", None),
+        ("a.py", "x = 1  # noqa  # promptlint: ignore\n", (1, 1, (), "")),
+        ("a.py", "x = 1  # see promptlint: ignore\n", None),
         ("a.py", "x = '# promptlint: ignore'\n", None),
         ("a.py", "# promptlint: ignore-file[PL1, PL2]\n", (0, 0, ("PL1", "PL2"), "")),
         ("a.py", 'p = f"""a\n{b}\n"""  # promptlint: ignore[PL101]\n', (1, 3, ("PL101",), "")),

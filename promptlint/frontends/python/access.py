@@ -8,7 +8,7 @@ from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from promptlint.frontends.python import files, known, objects
+from promptlint.frontends.python import files, known, mappings, objects
 from promptlint.frontends.python.history import is_history
 from promptlint.frontends.python.machine import Frame, Machine, passed, unknown_like
 from promptlint.frontends.python.pieces import map_causes, worst
@@ -79,7 +79,9 @@ def name(m: Machine, identifier: str, node: ast.expr, frame: Frame) -> Value:
 def attribute(m: Machine, value: Value, attr: str, node: ast.expr, frame: Frame) -> Value:
     """Return ``value.attr``."""
     if isinstance(value, Obj):
-        return objects.attribute(m, value, attr, node, frame)
+        of_object = objects.attribute(m, value, attr, node, frame)
+        given_by_library = attr in mappings.METHODS and isinstance(of_object, Unknown)
+        return Bound(Ext(f"method.{attr}"), value) if given_by_library else of_object
     if isinstance(value, Super):
         return objects.super_attribute(m, value, attr, node, frame)
     if isinstance(value, ModuleV):

@@ -50,6 +50,11 @@ _TEXT_KEYS = ("text", "content", "input_text")
 
 
 # A part of a message that the program was given: whose it is, and when it was sent, nothing tells.
+# Lists of messages that a program gives to each request: examples, documents, what the user said now.
+_GIVEN = re.compile(
+    r"example|shot|demo|sample|system|instruct|prefix|rule|tool|doc|context|image|file|part|content|prompt|quer|question|input|user|data|item",
+    re.IGNORECASE,
+)
 _OF_A_MESSAGE = re.compile(
     r"(^|[._])(messages?|msgs?|turns?|history)(\[\])?\.(content|parts|text|blocks)\b", re.IGNORECASE
 )
@@ -232,7 +237,16 @@ class Emitter:
             self.section, self.role = Section.MESSAGES, ""
             name = getattr(value, "name", "") or "messages"
             where = (value.place if isinstance(value, Unknown) else None) or place
-            self.parts((Hole(where, name, name if item.spread else f"{name}[]", value.cause),), guards)
+            path = f"{name}[]"
+            if item.spread:  # what follows a system message, whatever it is called, are the turns so far
+                turns = value.cause is None and self.message > 1 - self._told and not _GIVEN.search(name)
+                path = "messages" if turns else name
+            self.parts((Hole(where, name, path, value.cause),), guards)
+
+    @property
+    def _told(self) -> bool:
+        """Tell whether a system text was given apart from the messages."""
+        return any(segment.section is Section.SYSTEM for segment in self.segments)
 
     def _message_object(self, value: Obj, place: Place, guards: tuple[Guard, ...]) -> None:
         where = value.place or place

@@ -12,6 +12,7 @@ from promptlint.frontends.python import (
     engines,
     files,
     loading,
+    mappings,
     methods,
     named,
     standard,
@@ -96,6 +97,8 @@ _LOSSY = frozenset(
 def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) -> Value:
     """Return the result of calling something outside the project by its dotted name."""
     place = frame.module.place(node)
+    if mappings.is_typed(path, given):
+        path = "builtins.dict"
     handler = standard.HANDLERS.get(path) or engines.HANDLERS.get(path) or files.HANDLERS.get(path)
     if handler is not None:
         result = handler(m, given, node, frame)

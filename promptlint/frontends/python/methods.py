@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from promptlint.frontends.python import access, engines, files, known, library, standard, text
+from promptlint.frontends.python import access, engines, files, known, library, mappings, standard, text
 from promptlint.frontends.python.machine import Frame, Machine, passed
 from promptlint.frontends.python.pieces import Alt, Lit, Loop, Part, Seg, worst
 from promptlint.frontends.python.values import (
@@ -63,6 +63,8 @@ def method(m: Machine, receiver: Value, name: str, given: Arguments, node: ast.C
 
         return dialogs.method(m, receiver, name, given, node, frame)
     if isinstance(receiver, Obj):
+        if name in mappings.METHODS and (shown := mappings.of_object(m, receiver, node, frame)) is not None:
+            return shown
         made = (
             files.method(m, receiver, name, given, node, frame)
             if receiver.kind == "path"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from promptlint.frontends.python import access, audience, functions, known, text
+from promptlint.frontends.python import access, audience, functions, known, mappings, text
 from promptlint.frontends.python.machine import Frame, Machine, fixed, root_of, unknown_like
 from promptlint.frontends.python.pieces import Hole, Lit, flat, text_of, worst
 from promptlint.frontends.python.values import (
@@ -415,6 +415,9 @@ HANDLERS: dict[str, Handler] = {
     "builtins.set": _set,
     "builtins.frozenset": _set,
     "builtins.dict": _dict,
+    "dataclasses.asdict": mappings.asdict,
+    "attrs.asdict": mappings.asdict,
+    "attr.asdict": mappings.asdict,
     "collections.OrderedDict": _dict,
     "collections.defaultdict": lambda m, g, n, f: DictV(len(m.guards)),
     "collections.deque": _deque,

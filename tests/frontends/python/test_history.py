@@ -57,6 +57,8 @@ def test_a_kept_history_is_cut(program: Run, edit: str, sent: str) -> None:
         ("messages = messages[-5:]", ["history-cut"]),
         ("messages.pop(0)", ["history-cut"]),
         ("del messages[0]", ["history-cut"]),
+        ("if len(messages) > 60:\n        del messages[:10]", ["history-cut"]),
+        ("if len(messages) > 60:\n        del messages[:40]", []),
         ("messages.append({'role': 'user', 'content': 'more'})", []),
         ("messages = [*messages, {'role': 'user', 'content': 'more'}]", []),
         ("last = messages[-1]", []),
