@@ -30,7 +30,8 @@ _OPENING = re.compile(r"^[\s>*\-\d.)(\[`\"'+|=~#]*$")
 _CLOSING = re.compile(r"^[\s`\"')\].,;|*_]*(?:</[\w:-]+>\s*)?$")
 _PHRASE = re.compile(r"(?<![\w'])([A-Za-z][A-Za-z' ]{2,40}?)(?:\s+(?:is|was)|\s*[:=])\s*[*_`\"'(]*\s*$")
 _PROSE = re.compile(r"(?<![^\W\d_])[^\W\d_]{2,}\W+[^\W\d_]{2,}")
-_FENCES = ("```", "~~~", '"""', "'''", "---", "===")
+_RULES = ("---", "===")
+_FENCES = ("```", "~~~", '"""', "'''", *_RULES)
 _FRAMES = frozenset((("[", "]"), ("=", "="), ("<", ">")))  # "[Notes]", "== Notes ==", "<notes>"
 _ARGUMENT = re.compile(r"[(,]\s*([A-Za-z_][\w.]*)(?![\w.]*\s*[(=])")
 _WORD = re.compile(r"[A-Za-z]+")
@@ -132,10 +133,13 @@ def _heading(above: str) -> str | None:
     lines = [line for part in above.splitlines() if (line := part.strip())]
     if not lines:
         return None
-    fenced = lines[-1].startswith(_FENCES)
+    titled = lines[-1].startswith(_RULES) and _WORD.search(lines[-1])  # --- NOTES ---
+    fenced = not titled and lines[-1].startswith(_FENCES)
     last = lines[-2] if fenced and len(lines) > 1 else lines[-1]
     bare = last.rstrip("* ")
-    is_heading = bare.endswith(":") or last.startswith(("#", "**")) or (last[0], last[-1]) in _FRAMES
+    is_heading = (
+        titled or bare.endswith(":") or last.startswith(("#", "**")) or (last[0], last[-1]) in _FRAMES
+    )
     return " ".join(_WORD.findall(last)) if is_heading else "" if fenced else None
 
 

@@ -57,6 +57,7 @@ def test_a_value_apart_from_the_text_is_data(text: str) -> None:
         "Answer in «x» and be brief.",
         "Use at most «x».",
         "Output format:\n«x»\nBe brief.",
+        "--- OUTPUT FORMAT ---\n«x»\nBe brief.",
         "Tools: «tool_descriptions»\nBe brief.",
         "One paragraph.\n«x»\nAnother paragraph.",
         "You work in: «cwd»\nBe brief.",
