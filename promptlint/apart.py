@@ -17,11 +17,11 @@ import re
 from dataclasses import dataclass, replace
 
 from promptlint.catalog.catalog import Catalog
-from promptlint.layout import Cause, Confidence, Kind, OriginKind, Scope, Section, Segment
+from promptlint.layout import APART, ARGUMENT, Cause, Confidence, Kind, OriginKind, Scope, Segment
 
-_APART = "apart"
 _DATA = frozenset({Kind.REQUEST_INPUT, Kind.RETRIEVED, Kind.HISTORY})
 _TIMED = frozenset({Kind.CLOCK, Kind.COUNTER})
+_NAMED = frozenset({OriginKind.VARIABLE, OriginKind.CALL})
 _LABEL = re.compile(
     r"^[\s#>*\-\d.)(\[`\"'_]*([A-Za-z][^\n:{}<>]{0,60}?)[\s*_`\"')\]]*[:=]\s*[*_`\"'\[(]*\s*$"
 )
@@ -41,12 +41,12 @@ _READ = 200  # characters on each side that are looked at
 def judged(segments: tuple[Segment, ...], catalog: Catalog) -> tuple[Segment, ...]:
     """Return the segments with causes for the values that only the text around them tells of."""
     out = list(segments)
-    written = {_message(s) for s in segments if s.text and _PROSE.search(s.text)}
+    written = {s.of_message for s in segments if s.text and _PROSE.search(s.text)}
     for index, segment in enumerate(segments):
         if not segment.is_hole:
             continue
         # A message that is all one value has no form.
-        around = _Around.of(segments, index) if _message(segment) in written else _NOTHING
+        around = _Around.of(segments, index) if segment.of_message in written else _NOTHING
         if cause := _cause(segment, around, catalog):
             out[index] = replace(segment, scope=cause.scope, cause=cause)
         elif (
@@ -56,22 +56,15 @@ def judged(segments: tuple[Segment, ...], catalog: Catalog) -> tuple[Segment, ..
     return tuple(out)
 
 
-def _message(segment: Segment) -> tuple[Section, int]:
-    return segment.section, segment.message
-
-
 def _cause(segment: Segment, around: _Around, catalog: Catalog) -> Cause | None:
     origin, known = segment.origin, segment.cause
     if known is not None:
-        if known.variant != "argument" or known.confidence is not Confidence.LOW:
+        if known.variant != ARGUMENT or known.confidence is not Confidence.LOW:
             return None
         label = around.label
         setting = label is None or catalog.is_setting_label(label) or catalog.is_setting(origin.name)
-        return None if setting else replace(known, variant=_APART)
-    if segment.scope is not Scope.UNKNOWN or origin.kind not in (
-        OriginKind.VARIABLE,
-        OriginKind.CALL,
-    ):
+        return None if setting else replace(known, variant=APART)
+    if segment.scope is not Scope.UNKNOWN or origin.kind not in _NAMED:
         return None
     names = filter(None, (*(origin.names or (origin.name,)), origin.field, origin.given))
     if any(catalog.is_setting(name) or catalog.name(name) for name in names):
@@ -84,13 +77,13 @@ def _cause(segment: Segment, around: _Around, catalog: Catalog) -> Cause | None:
         return None
     said = catalog.phrase(around.phrase if around.label is None else around.label)
     if said is not None and (said.kind in _TIMED or (said.kind in _DATA and around.label is not None)):
-        variant = _APART if said.kind in _DATA else said.variant
+        variant = APART if said.kind in _DATA else said.variant
         what = f"`{origin.shown}` (by the words in front of it)"
         return Cause(said.kind, said.scope, what, Confidence.LOW, variant=variant)
     if said is not None or around.label is None:
         return None  # whose name and which folder a text means is its caller's to say
     what = f"`{origin.shown}`, data by its place,"
-    return Cause(Kind.REQUEST_INPUT, Scope.REQUEST, what, Confidence.LOW, variant=_APART)
+    return Cause(Kind.REQUEST_INPUT, Scope.REQUEST, what, Confidence.LOW, variant=APART)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +114,7 @@ def _above(segments: tuple[Segment, ...], index: int) -> tuple[str, str | None]:
     """Return the start of a hole's line, and the words of the heading above it if it has one."""
     known = ""
     for segment in reversed(segments[max(0, index - _READ) : index]):
-        if segment.text is None or len(known) >= _READ or _message(segment) != _message(segments[index]):
+        if segment.text is None or len(known) >= _READ or segment.of_message != segments[index].of_message:
             break
         known = segment.text[-_READ:] + known
     head, newline, line = known[-_READ:].rpartition("\n")
@@ -147,7 +140,7 @@ def _below(segments: tuple[Segment, ...], index: int) -> str:
     """Return the rest of a hole's line; a further value in it shows as an ellipsis."""
     line = ""
     for segment in segments[index + 1 : index + _READ]:
-        if _message(segment) != _message(segments[index]):
+        if segment.of_message != segments[index].of_message:
             break
         if segment.text is None:
             return line + "…"

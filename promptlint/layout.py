@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from promptlint.source import Place
+from promptlint.words import shortened
 
 
 class Scope(StrEnum):
@@ -77,7 +78,9 @@ class Confidence(StrEnum):
         return {"high": 2, "medium": 1, "low": 0}[self.value]
 
 
-SHOWN = 60
+# Variants of a cause that only the place of a value tells: it came out of an argument, or stands apart from the text.
+ARGUMENT = "argument"
+APART = "apart"
 INCLUDED = "included here"  # the note of a step where one template brings in another
 
 
@@ -133,9 +136,8 @@ class Origin:
 
     @property
     def shown(self) -> str:
-        """Return the expression on one line, cut to `SHOWN` characters."""
-        text = " ".join((self.expression or f"{self.name}()").split())
-        return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+        """Return the expression as messages show it."""
+        return shortened(self.expression or f"{self.name}()")
 
 
 LITERAL = Origin(OriginKind.LITERAL)
@@ -191,6 +193,11 @@ class Segment:
     def is_hole(self) -> bool:
         """Tell whether the text is unknown until run time."""
         return self.text is None
+
+    @property
+    def of_message(self) -> tuple[Section, int]:
+        """Return the message that the text is part of: its section and its number there."""
+        return self.section, self.message
 
     @property
     def effective_scope(self) -> Scope:

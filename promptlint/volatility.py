@@ -2,7 +2,7 @@
 
 A frontend that traced a value to its source has said so in the segment's cause, and keeps the word. For
 everything else the catalogue is asked, in this order: what a filter does to the value, what the call gives,
-which loop the value comes from, what its name tells.
+which loop the value comes from, what its name tells, and last the text around it (`apart`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from promptlint.catalog.catalog import Catalog
 from promptlint.catalog.clock import refine_clock
 from promptlint.catalog.model import Volatile
 from promptlint.layout import (
+    ARGUMENT,
     INCLUDED,
     LITERAL,
     Cause,
@@ -208,14 +209,14 @@ def _by_place(origin: Origin, catalog: Catalog) -> Cause | None:
         return None
     if of_field is not None:
         cause = _cause(of_field, f"`{origin.field}` (by its name)", origin)
-        return replace(cause, variant=cause.variant or "argument") if unseen else cause
+        return replace(cause, variant=cause.variant or ARGUMENT) if unseen else cause
     if unseen:
         return None
     names = filter(None, (origin.name, origin.field, origin.given))
     if not origin.given or any(catalog.is_chosen(name) for name in names):
         return None
     what = f"`{origin.shown}`, from the argument `{origin.given}`,"
-    return Cause(Kind.REQUEST_INPUT, Scope.REQUEST, what, Confidence.LOW, variant="argument")
+    return Cause(Kind.REQUEST_INPUT, Scope.REQUEST, what, Confidence.LOW, variant=ARGUMENT)
 
 
 def _of_history(name: str, catalog: Catalog) -> Volatile | None:

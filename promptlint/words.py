@@ -1,4 +1,4 @@
-"""Counted nouns, so that every message of every command has them right."""
+"""Counted nouns and shortened code, so that every message of every command has them right."""
 
 from __future__ import annotations
 
@@ -6,3 +6,12 @@ from __future__ import annotations
 def counted(count: int, noun: str, plural: str = "") -> str:
     """Return ``1 token`` or ``1,204 tokens``; ``plural`` where an ``s`` at the end will not do."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+SHOWN = 60  # characters of an expression that a message shows
+
+
+def shortened(code: str, limit: int = SHOWN) -> str:
+    """Return code on one line, cut to a number of characters."""
+    text = " ".join(code.split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"

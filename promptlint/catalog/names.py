@@ -134,10 +134,11 @@ class NameTable:
         return name[:end] or tuple(word for word in name[-1:] if word in _TEXTS)
 
     def _names_setting(self, noun: Words) -> bool:
-        setting = noun[-1] in self.settings or (noun[-1] == "prompt" and len(noun) > 1)
         if noun[0] in self.samples:
             return True
-        return setting and not (len(noun) > 1 and noun[0] in self.moments)
+        if len(noun) > 1 and noun[0] in self.moments:
+            return False
+        return noun[-1] in self.settings or (noun[-1] == "prompt" and len(noun) > 1)
 
     def is_fixed(self, identifier: str) -> bool:
         """Tell whether the last part of a name ends like one of ``fixed``, and no word in front makes it another's."""

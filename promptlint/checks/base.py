@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from promptlint.findings import Cost, Finding, Severity, Status
-from promptlint.layout import Cause, Confidence, Kind, Layout, Scope
+from promptlint.layout import APART, ARGUMENT, Cause, Confidence, Kind, Layout, Scope
 from promptlint.words import counted
 
 _CODE = re.compile(r"[\w.$]+(?:[\[(].*)?|.*\)", re.DOTALL)
 BLOCK = 16  # tokens of the smallest block in wide use (vLLM)
 DATA_FIRST = 48  # tokens of fixed text behind data that make a word worthwhile
 ARGUMENT_FIRST = 128  # of the same behind an argument in running text: all else but its place is a guess
-ARGUMENT = "argument"  # the variant of such a cause
-APART = "apart"  # that of a value that stands apart from the text around it
 BY_PLACE = frozenset({ARGUMENT, APART})
-UNSEEN = (
-    48  # tokens that a text of the program is taken for where it is not seen; in thresholds, never in figures
-)
+# What a text of the program that is not seen counts for, in tokens: in thresholds, never in figures.
+UNSEEN = 48
 NEAR = 16  # tokens between two values that make two faults of them
 
 # Data differs between requests by nature. Only its place can be wrong.
@@ -165,6 +162,11 @@ def severity(kind: Kind, scope: Scope, tokens: int, history: bool = False) -> Se
     if error is not None and tokens >= error and kind not in DATA:
         return Severity.ERROR
     return Severity.WARNING if tokens >= warning else Severity.INFO
+
+
+def of_tokens(cost: Cost, tokens: int, profile: ProfileLike) -> Cost:
+    """Return a cost of another number of tokens, with the whole blocks that these are."""
+    return replace(cost, tokens=tokens, blocks=tokens // (profile.block_tokens or 1))
 
 
 def weaker(*confidences: Confidence) -> Confidence:

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from promptlint.checks.base import (
-    ARGUMENT,
     BY_PLACE,
     DATA,
     DATA_FIRST,
@@ -20,13 +19,14 @@ from promptlint.checks.base import (
     Thresholds,
     costliest,
     lost_text,
+    of_tokens,
     quoted,
     severity,
     weaker,
 )
 from promptlint.checks.behind import Behind
 from promptlint.findings import Finding, Fix, Status
-from promptlint.layout import Cause, Guard, Kind, Layout, Scope, Section, Step
+from promptlint.layout import ARGUMENT, Cause, Guard, Kind, Layout, Scope, Section, Step
 from promptlint.source import Place
 
 
@@ -114,8 +114,7 @@ class BeforeStable:
         if not history and not printed and not unseen and (cost.tokens <= 0 or behind.only_closes(index)):
             return None
         if printed:
-            tokens = cost.tokens + printed
-            cost = replace(cost, tokens=tokens, blocks=tokens // (measure.profile.block_tokens or 1))
+            cost = of_tokens(cost, cost.tokens + printed, measure.profile)
         assumed = replace(cost, tokens=cost.tokens + UNSEEN) if unseen else cost
         kind = self.reported or cause.kind
         subject = self.subject.format(what=quoted(cause.what))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import replace
 from functools import cached_property
 
-from promptlint.checks.base import DATA, NEAR, Measure, is_history
+from promptlint.checks.base import DATA, NEAR, Measure, is_history, of_tokens
 from promptlint.findings import Cost
 from promptlint.layout import Guard, Kind, Layout, Scope, Section, Segment
 from promptlint.source import Place
@@ -64,7 +63,7 @@ class Behind:
         if last is None or last <= index:
             return False
         there = self._layout.segments[last]
-        return (there.section, there.message) != (here.section, here.message)
+        return there.of_message != here.of_message
 
     def turns_of(self, index: int, loop: Place) -> bool:
         """Tell whether the loop at a place makes whole turns, with further turns behind the last of them.
@@ -89,14 +88,14 @@ class Behind:
     @cached_property
     def _first_turns(self) -> int | None:
         for index, segment in enumerate(self._layout.segments):
-            whole = (segment.section, segment.message) not in self._written
+            whole = segment.of_message not in self._written
             if is_history(segment.cause) and whole and segment.section is Section.MESSAGES:
                 return index
         return None
 
     def _same_message(self, one: int, other: int) -> bool:
         first, second = self._layout.segments[one], self._layout.segments[other]
-        return (first.section, first.message) == (second.section, second.message)
+        return first.of_message == second.of_message
 
     def makes_turns(self, index: int, loop: Guard) -> bool:
         """Tell whether a loop makes whole messages, the one of a segment among them."""
@@ -118,11 +117,8 @@ class Behind:
     def opens_turns(self, index: int, kind: Kind) -> bool:
         """Tell whether a segment is what a user asked: the turns behind it go on from it, and stay with it."""
         here = self._layout.segments[index]
-        turn = here.section is Section.MESSAGES and here.role in (
-            "user",
-            "",
-        )  # "": messages that were given whole
-        return kind is Kind.REQUEST_INPUT and turn
+        asked = here.role in ("user", "")  # "": messages that were given whole
+        return kind is Kind.REQUEST_INPUT and here.section is Section.MESSAGES and asked
 
     def only_closes(self, index: int) -> bool:
         """Tell whether no word stands behind a segment, only what closes it: ``</asked_at>``, ``".``, ``)``."""
@@ -154,18 +150,18 @@ class Behind:
     def _begins(self, here: Segment) -> bool:
         """Tell whether a segment is of the turns that are there before a conversation goes on."""
         segments = self._layout.segments
-        alone = all((s.section, s.message) == (here.section, here.message) for s in segments)
+        alone = all(s.of_message == here.of_message for s in segments)
         return not alone and not any(map(_is_loop, self._around(here)))
 
     def _around(self, here: Segment) -> tuple[Guard, ...]:
         """Return the conditions and loops that a whole message stands in."""
-        return self._of_messages[here.section, here.message]
+        return self._of_messages[here.of_message]
 
     @cached_property
     def _of_messages(self) -> dict[tuple[Section, int], tuple[Guard, ...]]:
         found: dict[tuple[Section, int], tuple[Guard, ...]] = {}
         for segment in self._layout.segments:
-            key, guards = (segment.section, segment.message), segment.guards
+            key, guards = segment.of_message, segment.guards
             known = found.get(key, guards)
             found[key] = guards if known is guards else tuple(one for one in known if one in guards)
         return found
@@ -173,7 +169,7 @@ class Behind:
     @cached_property
     def _written(self) -> frozenset[tuple[Section, int]]:
         """Return the messages in which the program has text of its own."""
-        return frozenset((s.section, s.message) for s in self._layout.segments if s.text and s.text.strip())
+        return frozenset(s.of_message for s in self._layout.segments if s.text and s.text.strip())
 
     def cost(self, index: int, scope: Scope, kind: Kind, measure: Measure) -> Cost:
         """Return the stable tokens behind a segment; behind data, those that could stand in front of it.
@@ -187,7 +183,7 @@ class Behind:
         if end is None:
             return cost
         tokens = max(0, cost.tokens - measure.lost_behind(end - 1, scope).tokens)
-        return replace(cost, tokens=tokens, blocks=tokens // (measure.profile.block_tokens or 1))
+        return of_tokens(cost, tokens, measure.profile)
 
     @cached_property
     def _later(self) -> list[tuple[int, set[Guard], bool]]:
@@ -196,7 +192,7 @@ class Behind:
         for at, one in enumerate(self._layout.segments):
             if one.section is Section.MESSAGES:
                 loops = set(filter(_is_loop, self._around(one)))
-                answer = one.role == "assistant" and (one.section, one.message) not in self._written
+                answer = one.role == "assistant" and one.of_message not in self._written
                 if loops or answer:
                     found.append((at, loops, answer))
         return found

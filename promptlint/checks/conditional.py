@@ -20,9 +20,9 @@ from promptlint.checks.behind import Behind
 from promptlint.findings import Finding, Fix, Severity
 from promptlint.layout import Cause, Confidence, Guard, Kind, Layout, OriginKind, Scope, Section
 from promptlint.volatility import tests_presence
+from promptlint.words import shortened
 
 _BRANCHES = ("if", "match", "try")
-_SHOWN = 60
 # A clock or a counter in a plain test is compared with something, as in `if now() > limit`.
 _ALWAYS_THERE = frozenset({Kind.CLOCK, Kind.RANDOM, Kind.COUNTER, Kind.ENVIRONMENT})
 
@@ -63,8 +63,7 @@ class ConditionalSection:
         history = behind.history(index, cause.scope, cause.kind)
         if cost.tokens <= 0 and not history:
             return None
-        condition = " ".join(guard.expression.split())
-        condition = condition if len(condition) <= _SHOWN else condition[: _SHOWN - 1] + "…"
+        condition = shortened(guard.expression)
         message = (
             f"text under the condition `{condition}` comes and goes: {quoted(cause.what)} {HOW_OFTEN[cause.scope]}; "
             f"{lost_text(cost, history)} cannot be reused"

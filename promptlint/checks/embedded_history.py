@@ -94,7 +94,7 @@ def _own_tokens(layout: Layout, measure: Measure) -> list[int]:
     behind = [0] * len(segments)
     for index in range(len(segments) - 2, -1, -1):
         here, following = segments[index], segments[index + 1]
-        if (here.section, here.message) == (following.section, following.message):
+        if here.of_message == following.of_message:
             stable = Scope.SESSION.narrower_than(following.effective_scope)
             behind[index] = behind[index + 1] + (measure.tokens(index + 1) if stable else 0)
     return behind

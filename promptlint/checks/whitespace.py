@@ -33,7 +33,7 @@ class GluedHole:
     def run(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
         """Yield one finding for each hole that has a letter or digit of stable text right before it."""
         for before, hole in zip(layout.segments, layout.segments[1:], strict=False):
-            if not hole.is_hole or (before.section, before.message) != (hole.section, hole.message):
+            if not hole.is_hole or before.of_message != hole.of_message:
                 continue
             text = before.text or ""
             if not text[-1:].isalnum() or not hole.scope.narrower_than(before.effective_scope):

@@ -36,10 +36,10 @@ def _gaps(path: str, segments: Sequence[Segment]) -> Iterator[Place]:
     for segment in segments:
         if segment.place.path == path:
             start = segment.place.span.start
-            together = filled and message == (segment.section, segment.message)
+            together = filled and message == segment.of_message
             if begun is not None and together and begun < start and _may_be_one(path, start - begun):
                 yield Place(path, Span(begun, start))
-            begun, filled, message = segment.place.span.end, True, (segment.section, segment.message)
+            begun, filled, message = segment.place.span.end, True, segment.of_message
         elif not _known(segment):
             filled = False
 

@@ -94,7 +94,7 @@ def _units(indices: Sequence[int], segments: tuple[Segment, ...], depth: int) ->
             and guards
             and before.guards[depth:]
             and guards[0].place == before.guards[depth].place
-            and (segment.section, segment.message) == (before.section, before.message)
+            and segment.of_message == before.of_message
         ):
             units[-1].append(at)
         else:
