@@ -17,7 +17,18 @@ import re
 from dataclasses import dataclass, replace
 
 from promptlint.catalog.catalog import Catalog
-from promptlint.layout import APART, ARGUMENT, Cause, Confidence, Kind, OriginKind, Scope, Segment
+from promptlint.layout import (
+    APART,
+    ARGUMENT,
+    INCLUDED,
+    Cause,
+    Confidence,
+    Kind,
+    Origin,
+    OriginKind,
+    Scope,
+    Segment,
+)
 
 _DATA = frozenset({Kind.REQUEST_INPUT, Kind.RETRIEVED, Kind.HISTORY})
 _TIMED = frozenset({Kind.CLOCK, Kind.COUNTER})
@@ -48,12 +59,20 @@ def judged(segments: tuple[Segment, ...], catalog: Catalog) -> tuple[Segment, ..
         # A message that is all one value has no form.
         around = _Around.of(segments, index) if segment.of_message in written else _NOTHING
         if cause := _cause(segment, around, catalog):
-            out[index] = replace(segment, scope=cause.scope, cause=cause)
+            out[index] = replace(segment, scope=cause.scope, cause=along(cause, segment.origin))
         elif (
             segment.cause is None and segment.scope is Scope.UNKNOWN and catalog.is_fixed(segment.origin.name)
         ):
             out[index] = replace(segment, scope=Scope.RELEASE, origin=replace(segment.origin, fixed=True))
     return tuple(out)
+
+
+def along(cause: Cause, origin: Origin) -> Cause:
+    """Return a cause with the way that the value came, unless it knows its own."""
+    if not origin.chain or cause.place is not None:
+        return cause
+    first = origin.chain[0]
+    return replace(cause, place=None if first.note == INCLUDED else first.place, chain=origin.chain)
 
 
 def _cause(segment: Segment, around: _Around, catalog: Catalog) -> Cause | None:
@@ -82,7 +101,7 @@ def _cause(segment: Segment, around: _Around, catalog: Catalog) -> Cause | None:
         return Cause(said.kind, said.scope, what, Confidence.LOW, variant=variant)
     if said is not None or around.label is None:
         return None  # whose name and which folder a text means is its caller's to say
-    what = f"`{origin.shown}`, data by its place,"
+    what = f"`{origin.shown}` (by its place)"
     return Cause(Kind.REQUEST_INPUT, Scope.REQUEST, what, Confidence.LOW, variant=APART)
 
 

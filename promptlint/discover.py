@@ -175,6 +175,16 @@ def discover(paths: Sequence[str], config: Config, cwd: Path, *, force_exclude: 
     return Discovery(tuple(targets.values()), tuple(listing), tuple(walker.unreadable))
 
 
+def discover_text(name: str, config: Config, cwd: Path, *, force_exclude: bool = False) -> Discovery:
+    """Return the one file that a text given by itself stands for, whether or not it exists."""
+    walker = Walker(config, cwd)
+    file = Path(os.path.normpath(cwd / name))
+    if force_exclude and walker.excluded(file):
+        return Discovery((), ())
+    kind = type_of(name, walker.include) or FileType.DOCUMENT
+    return Discovery((Target(name, file, kind, named=True, alone=True),), (name,))
+
+
 def project_listing(folder: Path, config: Config, cwd: Path) -> tuple[str, ...]:
     """Return the files around a named file that its includes and imports may lead to.
 

@@ -106,6 +106,7 @@ class Cause:
     # `REQUEST_INPUT`: "fetched", "argument",
     # "apart".
     variant: str = ""
+    name: str = ""  # what the value is known by, where `what` shows how it is written
 
 
 class OriginKind(StrEnum):

@@ -11,13 +11,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from promptlint.apart import judged
+from promptlint.apart import along, judged
 from promptlint.catalog.catalog import Catalog
 from promptlint.catalog.clock import refine_clock
 from promptlint.catalog.model import Volatile
 from promptlint.layout import (
     ARGUMENT,
-    INCLUDED,
     LITERAL,
     Cause,
     Confidence,
@@ -132,10 +131,7 @@ def _hole(segment: Segment, catalog: Catalog) -> Segment:
         cause = _by_loop(segment) or cause or _by_name(origin, path, catalog) or _by_place(origin, catalog)
     if cause is None:
         return segment
-    if origin.chain and cause.place is None:
-        first = origin.chain[0]
-        cause = replace(cause, place=None if first.note == INCLUDED else first.place, chain=origin.chain)
-    return replace(segment, scope=cause.scope, cause=cause)
+    return replace(segment, scope=cause.scope, cause=along(cause, origin))
 
 
 def _guard(guard: Guard, catalog: Catalog) -> Guard:
@@ -192,7 +188,19 @@ def _by_name(origin: Origin, path: str, catalog: Catalog) -> Cause | None:
     if _in_code(path):  # `Document` is a class there, and says nothing about a value
         names = tuple(name for name in names if not _CLASS.fullmatch(name))
     known = [(name, _of_history(name, catalog) or catalog.name(name)) for name in names]
-    return _worst([_cause(found, f"`{name}` (by its name)", origin) for name, found in known if found])
+    return _worst([_named(found, name, origin) for name, found in known if found])
+
+
+def _named(found: Volatile, name: str, origin: Origin) -> Cause:
+    """Return the cause of a name. ``goals[].text`` may be written ``item``: then the name is told apart."""
+    words = _NAME.findall(name)
+    if not origin.expression or name in origin.expression or not words:
+        what = f"`{name}` (by its name)"
+    elif words[-1] in origin.expression:
+        what = f"`{origin.shown}` (by its name)"
+    else:
+        what = f"`{origin.shown}` (by the name `{words[-1]}`)"
+    return replace(_cause(found, what, origin), name=name)
 
 
 def _by_place(origin: Origin, catalog: Catalog) -> Cause | None:
@@ -215,7 +223,8 @@ def _by_place(origin: Origin, catalog: Catalog) -> Cause | None:
     names = filter(None, (origin.name, origin.field, origin.given))
     if not origin.given or any(catalog.is_chosen(name) for name in names):
         return None
-    what = f"`{origin.shown}`, from the argument `{origin.given}`,"
+    same = origin.shown == origin.given
+    what = f"`{origin.shown}` " + ("(an argument)" if same else f"(from the argument `{origin.given}`)")
     return Cause(Kind.REQUEST_INPUT, Scope.REQUEST, what, Confidence.LOW, variant=ARGUMENT)
 
 

@@ -51,6 +51,21 @@ def test_a_name_tells_with_low_confidence() -> None:
     assert found.cause.what == "`user_name` (by its name)"
 
 
+@pytest.mark.parametrize(
+    ("name", "expression", "shown"),
+    [
+        ("user.name", "user.name", "`user.name` (by its name)"),
+        ("user", "json.dumps(user)", "`user` (by its name)"),
+        ("rows.all[].user_name", "row['user_name']", "`row['user_name']` (by its name)"),
+        ("load.user_name", "shown", "`shown` (by the name `user_name`)"),
+    ],
+)
+def test_a_value_is_shown_as_it_is_written(name: str, expression: str, shown: str) -> None:
+    found = one(hole(name, expression))
+    assert found.cause is not None
+    assert (found.cause.what, found.cause.name) == (shown, name)
+
+
 def test_nothing_known_stays_unknown() -> None:
     assert kind_and_scope(one(hole("product"))) == (None, Scope.UNKNOWN)
 

@@ -6,7 +6,7 @@ import ast
 import re
 from pathlib import Path
 
-from promptlint.words import counted
+from promptlint.words import counted, shortened
 
 _ROOT = Path(__file__).parent.parent
 _NOUNS = "tokens|blocks|files|lines|requests|findings|marks|messages|conversations|duplicates|holes|layers|replicas|modules|threads|errors|rows|prompts"
@@ -42,3 +42,10 @@ def test_no_message_counts_by_itself() -> None:
                     if not _SIZES.search(what) and "counted" not in what:
                         found.append(f"{file.name}:{node.lineno}: {what}{text.value[:30]!r}")
     assert not found, "\n".join(["use promptlint.words.counted:", *found])
+
+
+def test_shortened() -> None:
+    assert shortened("a  +\tb") == "a + b"
+    assert shortened("f(x)  # why") == "f(x) # why"  # within one line it may be text
+    assert shortened("run(  # noqa: S603\n    cmd,\n    cwd=here,\n)") == "run(cmd, cwd=here,)"
+    assert shortened("x" * 70) == "x" * 59 + "…"

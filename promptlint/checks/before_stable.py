@@ -47,6 +47,7 @@ class BeforeStable:
     sections: frozenset[Section] = frozenset({Section.SYSTEM, Section.MESSAGES})
     reported: Kind | None = None  # the kind to report, where it is not the cause's own
     default: bool = True
+    subjects: Mapping[Scope, str] = field(default_factory=dict)  # a better subject for some scopes
     fixes: Mapping[Scope, str] = field(default_factory=dict)  # a better fix for some scopes
     peers: frozenset[Kind] = frozenset()  # kinds of a sister rule, whose values may lead a group of ours
 
@@ -117,7 +118,7 @@ class BeforeStable:
             cost = of_tokens(cost, cost.tokens + printed, measure.profile)
         assumed = replace(cost, tokens=cost.tokens + UNSEEN) if unseen else cost
         kind = self.reported or cause.kind
-        subject = self.subject.format(what=quoted(cause.what))
+        subject = self.subjects.get(cause.scope, self.subject).format(what=quoted(cause.what))
         message = f"{subject} {HOW_OFTEN[cause.scope]}; {lost_text(cost, history, unseen)} cannot be reused"
         return Finding(
             self.code,
@@ -177,7 +178,8 @@ def grouped(found: list[tuple[Cause, Finding, frozenset[tuple[Place, int]]]]) ->
     for cause, finding, within in found:
         cost = finding.cost.tokens if finding.cost else 0
         near = DATA_FIRST if finding.kind in DATA else NEAR
-        known = of_value.get((cause.what, finding.scope), ())
+        value = cause.name or cause.what, finding.scope
+        known = of_value.get(value, ())
         again = next((group for group in known if not exclusive(led[group], within)), None)
         together = None
         if before is not None and before[2] is finding.scope and before[1] - cost < near:
@@ -187,9 +189,9 @@ def grouped(found: list[tuple[Cause, Finding, frozenset[tuple[Place, int]]]]) ->
             group = len(groups)
             groups.append([])
             led.append(within)
-        note = "printed again" if again is not None else "together with this one"
+        note = "printed again" if again is not None else f"together with {quoted(cause.what)}"
         groups[group].append((cause, finding, note))
-        owners = of_value.setdefault((cause.what, finding.scope), [])
+        owners = of_value.setdefault(value, [])
         if group not in owners:
             owners.append(group)
         before = group, cost, finding.scope

@@ -35,8 +35,10 @@ PER_USER = BeforeStable(
     "PL104",
     "per-user-before-stable",
     frozenset({Kind.PER_USER}),
-    "the personal value {what}",
+    "the user's data {what}",
     "put what all users share first and what belongs to one user behind it",
+    subjects={Scope.TENANT: "the tenant's data {what}"},
+    fixes={Scope.TENANT: "put what all tenants share first and what belongs to one tenant behind it"},
 )
 ENVIRONMENT = BeforeStable(
     "PL105",

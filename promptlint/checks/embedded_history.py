@@ -58,7 +58,7 @@ class HistoryBeforeStable:
             cost = replace(cost, tokens=own, blocks=own // (measure.profile.block_tokens or 1))
         if cost.tokens <= 0:
             return None
-        one = cause.what.partition("` (")[0].rstrip("`").endswith("]")  # a turn of it, or the last few
+        one = (cause.name or cause.what.strip("`")).endswith("]")  # a turn of it, or the last few
         moves = "changes" if one else "grows"
         return Finding(
             self.code,

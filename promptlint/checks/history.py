@@ -13,6 +13,7 @@ CUT = Observed(
     Kind.HISTORY_REWRITE,
     "earlier turns are dropped from the front, so that what is left moves to another position",
     "cut rarely and in large steps, or summarise once and go on from the summary",
+    shows_code=True,
 )
 REWRITTEN = Observed(
     "PL312",
@@ -22,6 +23,7 @@ REWRITTEN = Observed(
     "a turn that was already sent is changed",
     "send earlier turns as they were; put what is new into a new message at the end",
     severity=Severity.ERROR,
+    shows_code=True,
 )
 INSERTED = Observed(
     "PL313",
@@ -30,6 +32,7 @@ INSERTED = Observed(
     Kind.HISTORY_REWRITE,
     "something is put before the end of the conversation",
     "append it to the end, and keep it there in later requests",
+    shows_code=True,
 )
 
 CHECKS = (CUT, REWRITTEN, INSERTED)

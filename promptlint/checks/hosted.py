@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from promptlint.catalog.engine_templates import dated_template
-from promptlint.checks.base import HOW_OFTEN, Measure, Thresholds, costliest
+from promptlint.checks.base import HOW_OFTEN, Measure, Thresholds, costliest, quoted
 from promptlint.checks.marks import marked, rules_of
 from promptlint.checks.observed import Observed
 from promptlint.findings import Finding, Severity
@@ -50,7 +50,7 @@ class KeyPerRequest(Observed):
         cause = parameter.cause
         assert cause is not None
         return self.found(
-            f"`{name}` is {cause.what}, which {HOW_OFTEN[Scope.REQUEST]}: no request finds what another wrote",
+            f"`{name}` is {quoted(cause.what)}, which {HOW_OFTEN[Scope.REQUEST]}: no request finds what another wrote",
             parameter.place,
             layout,
             Severity.ERROR if cause.confidence is Confidence.HIGH else Severity.WARNING,

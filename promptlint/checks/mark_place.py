@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from promptlint.catalog.profile import Profile
-from promptlint.checks.base import DATA, HOW_OFTEN, Measure, Thresholds, costliest
+from promptlint.checks.base import DATA, HOW_OFTEN, Measure, Thresholds, costliest, quoted
 from promptlint.checks.marks import marked, rules_of, written
 from promptlint.checks.observed import Observed
 from promptlint.findings import Finding, Severity
@@ -65,7 +65,7 @@ class BehindChanging(Observed):
         paid = f", at {price:g} times the price," if price > 1 else ""
         where = "on" if segment is layout.segments[index] else "behind"
         return self.found(
-            f"the mark stands {where} {cause.what}, which {HOW_OFTEN[cause.scope]}: its prefix is "
+            f"the mark stands {where} {quoted(cause.what)}, which {HOW_OFTEN[cause.scope]}: its prefix is "
             f"written{paid} and never read",
             mark.place,
             layout,

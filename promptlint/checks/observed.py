@@ -31,6 +31,7 @@ class Observed:
     severity: Severity = Severity.WARNING
     scope: Scope = Scope.SESSION  # where the observation has no cause of its own
     behind: str = NOT_TEXT
+    shows_code: bool = False  # the details are code, not words
     default: bool = True
 
     def run(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
@@ -77,7 +78,8 @@ class Observed:
     def _of(self, layout: Layout, measure: Measure, seen: Observation) -> Finding:
         cause = seen.cause
         cost = self._cost(layout, measure, seen)
-        detail = f": {seen.detail}" if seen.detail else ""
+        detail = f"`{seen.detail}`" if self.shows_code and "`" not in seen.detail else seen.detail
+        detail = f": {detail}" if seen.detail else ""
         lost = f"; {lost_text(cost, False)} cannot be reused" if cost and cost.tokens else ""
         confidence = weaker(seen.confidence, layout.confidence)
         return Finding(

@@ -20,6 +20,7 @@ REPLICA = Observed(
     "each request goes to a replica chosen without regard to its conversation",
     "choose the replica by a hash of the conversation, or use a router that knows the prefixes",
     scope=Scope.REQUEST,
+    shows_code=True,
 )
 PARSE = Observed(
     "PL901",
@@ -38,6 +39,7 @@ _SEEN_FLIPPING = Observed(
     Kind.PARAMETER_CHANGE,
     "a parameter that decides what a cache may share differs between the calls of one conversation",
     "keep one setting for the whole conversation",
+    shows_code=True,
 )
 _OF_A_TURN = frozenset(
     {"thinking", "reasoning", "reasoning_effort", "effort", "enable_thinking", "tool_choice", "output_config"}

@@ -45,6 +45,7 @@ _SEEN_UNORDERED = Observed(
     _FIX,
     scope=Scope.PROCESS,
     behind=BEHIND_TOOLS,
+    shows_code=True,
 )
 _UNORDERED_SEGMENT = BeforeStable(
     "PL301",
@@ -86,6 +87,7 @@ CHANGE = Observed(
     "send one fixed tool list, and reach further tools through a constant dispatcher tool",
     severity=Severity.ERROR,
     behind=BEHIND_TOOLS,
+    shows_code=True,
 )
 
 CHECKS = (ToolsOrder(), DESCRIPTION, CHANGE)

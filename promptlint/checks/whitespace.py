@@ -19,6 +19,7 @@ DEDENT = Observed(
     "dedent or strip the fixed text first, then insert the value",
     scope=Scope.REQUEST,
     behind=BEHIND_PLACE,
+    shows_code=True,
 )
 
 

@@ -12,21 +12,24 @@ import click
 from promptlint.cli.common import (
     config_options,
     progress,
+    read_baseline,
     read_config,
     show_errors,
+    show_report,
     start_of,
     wants_color,
     write_whole,
 )
 from promptlint.cli.params import (
     FORMATS,
-    WORDS,
     Sectioned,
     color_option,
     exit_zero_option,
+    force_exclude_option,
     format_option,
     output_option,
     quiet_option,
+    rule_options,
 )
 from promptlint.config import Config
 from promptlint.errors import NothingToCheckError, UsageError
@@ -52,9 +55,7 @@ _SECTIONS = {
 @click.command(cls=Sectioned, sections=_SECTIONS)
 @click.argument("paths", nargs=-1, type=click.Path())
 @config_options
-@click.option("--select", type=WORDS, help="Only these rules: codes, prefixes or names, with commas.")
-@click.option("--ignore", type=WORDS, help="Not these rules.")
-@click.option("--extend-select", type=WORDS, help="These rules as well.")
+@rule_options
 @click.option(
     "--min-lost-tokens", type=click.IntRange(0), metavar="N", help="Only what costs at least N tokens."
 )
@@ -72,9 +73,11 @@ _SECTIONS = {
 @click.option("--allow-growth", is_flag=True, help="Let --update-baseline accept new findings.")
 @click.option("--include-tests/--exclude-tests", default=None, help="Read test code below the paths too.")
 @click.option("--templates-only", is_flag=True, help="Leave Python files out.")
-@click.option("--force-exclude", is_flag=True, help="Apply excludes to named files too, as hooks need.")
+@force_exclude_option
 @click.option("--no-gitignore", is_flag=True, help="Read files that Git ignores.")
-@click.option("--stdin-filename", metavar="NAME", help="Name of what comes in by `-`.")
+@click.option(
+    "--stdin-filename", metavar="NAME", help="Name of what comes in by `-`; without it, the content is asked."
+)
 @click.option("--jobs", "-j", type=click.IntRange(0), metavar="N", help="Processes; 0 chooses.")
 @click.option("--no-cache", is_flag=True, help="Keep and use no earlier results.")
 @click.option("--cache-dir", type=click.Path(path_type=Path), help="Where results are kept.")
@@ -124,7 +127,7 @@ def command(
     settings = read_config(
         config,
         isolated,
-        start_of(paths),
+        start_of((stdin_filename,) if stdin_filename and "-" in paths else paths),
         profile=profile,
         model=model,
         tokenizer=tokenizer,
@@ -202,33 +205,24 @@ class _Run:
             return None
         if len(self._paths) > 1:
             raise UsageError("`-` stands alone: it cannot be checked together with paths", "check them apart")
-        from promptlint.source import decode
+        from promptlint.cli.stdin import read_stdin
 
-        return decode(sys.stdin.buffer.read(), self._stdin_filename or "stdin.jinja")
+        source, assumed = read_stdin(self._stdin_filename)
+        if assumed and not self._quiet:
+            click.echo(f"note: {assumed}; --stdin-filename NAME says what it is", err=True)
+        return source
 
     def once(self) -> int:
         """Check, print, and return the exit code."""
-        from promptlint.baseline import Baseline
-
-        baseline = Baseline.read(self._config.baseline) if self._config.baseline else None
+        quiet = self._quiet
         try:
-            report = self.report(baseline)
+            report = self.report(read_baseline(self._config))
         except NothingToCheckError:
-            if self._force_exclude:
-                return 0  # a hook is often given only files that are none of ours
-            raise
-        self._show(report)
+            if not self._force_exclude:
+                raise
+            report, quiet = Report((), lambda path: None), True  # a hook is often given none of our files
+        show_report(report, self._format, self._options, self._output, quiet=quiet)
         return report.exit_code
-
-    def _show(self, report: Report) -> None:
-        from promptlint.reporters import render
-
-        show_errors(report)
-        text = render(report, self._format, self._options)
-        if self._output is not None:
-            write_whole(self._output, text)
-        elif not self._quiet or report.active or self._format not in ("text", "concise"):
-            click.echo(text, nl=False, color=self._options.color)
 
     def update_baseline(self, allow_growth: bool) -> int:
         """Write the baseline and say what changed."""

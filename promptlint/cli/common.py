@@ -15,13 +15,14 @@ import click
 
 from promptlint.cli.params import config_option, isolated_option
 from promptlint.config import Config, find, load
-from promptlint.errors import InputError, UsageError
+from promptlint.errors import InputError
 from promptlint.files import write_text
 from promptlint.report import Report
 from promptlint.words import counted
 
 if TYPE_CHECKING:
-    from promptlint.catalog.model import Rule
+    from promptlint.baseline import Baseline
+    from promptlint.reporters.options import Options
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -58,6 +59,13 @@ def read_config(config: Path | None, isolated: bool, start: Path, **overrides: A
         found = find(start)
         base = load(found) if found else Config(root=_project_root(start))
     return replace(base, **{key: value for key, value in overrides.items() if value is not None})
+
+
+def read_baseline(config: Config) -> Baseline | None:
+    """Return the findings that the configuration accepts."""
+    from promptlint.baseline import Baseline
+
+    return Baseline.read(config.baseline) if config.baseline else None
 
 
 def _project_root(start: Path) -> Path:
@@ -105,25 +113,18 @@ def show_errors(report: Report) -> None:
         click.echo(f"note: {note}", err=True)
 
 
-def find_rule(word: str) -> Rule:
-    """Return a rule by its code or name.
+def show_report(
+    report: Report, format_: str, options: Options, output: Path | None = None, *, quiet: bool = False
+) -> None:
+    """Print a report, or write it to a file; where it is ``quiet``, text without findings is left out."""
+    from promptlint.reporters import render
 
-    Raises:
-        UsageError: there is none; the next step names one that is spelt alike.
-    """
-    from difflib import get_close_matches
-
-    from promptlint.catalog.catalog import Catalog
-
-    rules = Catalog().rules
-    for rule in rules.values():
-        if word.upper() == rule.code or word.lower() == rule.name:
-            return rule
-    words = [*rules, *(rule.name for rule in rules.values())]
-    close = [rule.name for rule in rules.values() if word and word.lower() in rule.name]
-    close = close or get_close_matches(word.upper(), words, 1) or get_close_matches(word.lower(), words, 1)
-    hint = f"did you mean {', '.join(close[:4])}?" if close else "`promptlint rules` lists them"
-    raise UsageError(f"{word}: no such rule", hint)
+    show_errors(report)
+    text = render(report, format_, options)
+    if output is not None:
+        write_whole(output, text)
+    elif not quiet or report.active or format_ not in ("text", "concise"):
+        click.echo(text, nl=False, color=options.color)
 
 
 @contextmanager

@@ -9,12 +9,27 @@ import tarfile
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from promptlint.cli.common import config_options, progress, read_config, show_errors, start_of, wants_color
-from promptlint.cli.params import FORMATS, color_option, exit_zero_option, format_option
+from promptlint.cli.common import (
+    config_options,
+    progress,
+    read_config,
+    show_report,
+    start_of,
+    wants_color,
+)
+from promptlint.cli.params import (
+    FORMATS,
+    color_option,
+    exit_zero_option,
+    format_option,
+    output_option,
+    quiet_option,
+    rule_options,
+)
 from promptlint.config import Config
 from promptlint.errors import NothingToCheckError, UsageError
 
@@ -26,20 +41,23 @@ if TYPE_CHECKING:
 @click.argument("revision", default="HEAD")
 @click.argument("paths", nargs=-1, type=click.Path())
 @config_options
+@rule_options
 @format_option(*FORMATS)
+@output_option
 @exit_zero_option
 @color_option
+@quiet_option(", and nothing at all without findings")
 def command(
     revision: str,
     paths: tuple[str, ...],
     config: Path | None,
     isolated: bool,
-    profile: str | None,
-    model: str | None,
-    tokenizer: str | None,
     format_: str,
+    output_file: Path | None,
     exit_zero: bool,
     color: str,
+    quiet: bool,
+    **settings: Any,
 ) -> int:
     """Report only what is new since a Git revision.
 
@@ -47,21 +65,18 @@ def command(
     included.
     """
     from promptlint import engine
-    from promptlint.reporters import Options, render
+    from promptlint.reporters.options import Options
 
     paths = paths or (".",)
-    settings = read_config(
-        config, isolated, start_of(paths), profile=profile, model=model, tokenizer=tokenizer
-    )
-    before = _before(revision, paths, settings)
-    with progress(enabled=True) as advance:
-        report = engine.check(engine.Request(paths, settings, Path.cwd(), baseline=before), advance)
+    chosen = read_config(config, isolated, start_of(paths), **settings)
+    before = _before(revision, paths, chosen)
+    with progress(enabled=not quiet) as advance:
+        report = engine.check(engine.Request(paths, chosen, Path.cwd(), baseline=before), advance)
     report = replace(
         report, notes=(), accepted=f"already in {revision}"
     )  # what is gone since the revision is not to be tidied up here
-    show_errors(report)
-    colored = format_ == "text" and wants_color(color, sys.stdout)
-    click.echo(render(report, format_, Options(color=colored)), nl=False, color=colored)
+    colored = format_ == "text" and output_file is None and wants_color(color, sys.stdout)
+    show_report(report, format_, Options(color=colored), output_file, quiet=quiet)
     return 0 if exit_zero and report.exit_code == 1 else report.exit_code
 
 

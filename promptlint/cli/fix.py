@@ -5,71 +5,129 @@ from __future__ import annotations
 import difflib
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from promptlint.cli.common import config_options, progress, read_config, show_errors, start_of
-from promptlint.cli.params import WORDS
-from promptlint.errors import InputError
+from promptlint.cli.common import (
+    config_options,
+    progress,
+    read_baseline,
+    read_config,
+    show_errors,
+    start_of,
+)
+from promptlint.cli.params import exit_zero_option, force_exclude_option, quiet_option, rule_options
+from promptlint.config import Config
+from promptlint.errors import InputError, NothingToCheckError
 from promptlint.files import replacing
 from promptlint.source import SourceFile
 from promptlint.words import counted
+
+if TYPE_CHECKING:
+    from promptlint.fixes.apply import Plan
+    from promptlint.report import Report
+
+
+_ROUNDS = 10  # a fix that overlaps another waits for the next round; no text needs many
 
 
 @click.command()
 @click.argument("paths", nargs=-1, type=click.Path())
 @config_options
-@click.option("--select", type=WORDS, help="Only fix these rules: codes, prefixes or names, with commas.")
+@rule_options
+@force_exclude_option
 @click.option("--diff", "show_diff", is_flag=True, help="Print what would change and write nothing.")
-@click.option("--unsafe-fixes", is_flag=True, help="Apply edits that may change what the prompt says, too.")
+@exit_zero_option
+@quiet_option()
 def command(
     paths: tuple[str, ...],
     config: Path | None,
     isolated: bool,
-    profile: str | None,
-    model: str | None,
-    tokenizer: str | None,
-    select: tuple[str, ...] | None,
+    force_exclude: bool,
     show_diff: bool,
-    unsafe_fixes: bool,
+    exit_zero: bool,
+    quiet: bool,
+    **settings: Any,
 ) -> int:
-    """Apply the edits that keep a prompt's meaning.
+    """Apply the edits that keep a prompt's meaning, and list what they leave.
 
     Leaves with 1 if findings remain that only a person can mend, and with --diff if anything would change.
     """
-    from promptlint import engine
-    from promptlint.fixes.apply import plan
-
     paths = paths or (".",)
-    settings = read_config(
-        config, isolated, start_of(paths), profile=profile, model=model, tokenizer=tokenizer, select=select
-    )
-    with progress(enabled=True) as advance:
-        report = engine.check(engine.Request(paths, settings, Path.cwd()), advance)
-    show_errors(report)
-    made = plan(report.active, report.load, unsafe=unsafe_fixes)
-    sources = {path: source for path in sorted(made.texts) if (source := report.load(path))}
-    if show_diff:
-        for path, source in sources.items():
-            click.echo(_diff(path, source.text, made.texts[path]), nl=False)
-    else:
-        _write({Path(path): _encoded(source, made.texts[path]) for path, source in sources.items()})
-    remaining = len(report.active) - len(made.applied)
-    verb = "would be mended" if show_diff else "mended"
-    done = f"{counted(len(made.applied), 'finding')} {verb} in {counted(len(sources), 'file')}"
-    done = (
-        done
-        if made.applied
-        else f"no finding that can be {'mended safely' if not unsafe_fixes else 'mended'}"
-    )
-    click.echo(f"{done}; remaining: {remaining}", err=True)
-    if made.left:
-        click.echo(
-            f"note: {counted(len(made.left), 'edit')} left out, in the way of others: run it again", err=True
+    run = _Run(paths, read_config(config, isolated, start_of(paths), **settings), force_exclude, quiet)
+    try:
+        code = run.show() if show_diff else run.mend()
+    except NothingToCheckError:
+        if force_exclude:
+            return 0  # a hook is often given only files that are none of ours
+        raise
+    return 0 if exit_zero and code == 1 else code
+
+
+class _Run:
+    """One invocation: which files, under which settings."""
+
+    def __init__(self, paths: tuple[str, ...], config: Config, force_exclude: bool, quiet: bool) -> None:
+        from promptlint import engine
+
+        self._request = engine.Request(
+            paths, config, Path.cwd(), force_exclude=force_exclude, baseline=read_baseline(config)
         )
-    if report.exit_code not in (0, 1):
-        return report.exit_code
-    return int(remaining > 0 or (show_diff and bool(made.applied)))
+        self._quiet = quiet
+
+    def _check(self) -> tuple[Report, Plan]:
+        from promptlint import engine
+        from promptlint.fixes.apply import plan
+
+        with progress(enabled=not self._quiet) as advance:
+            report = engine.check(self._request, advance)
+        return report, plan(report.active, report.load)
+
+    def show(self) -> int:
+        """Print what would change."""
+        report, made = self._check()
+        show_errors(report)
+        for path, source in _sources(report, made).items():
+            click.echo(_diff(path, source.text, made.texts[path]), nl=False)
+        self._summary(len(made.applied), set(made.texts), len(report.active) - len(made.applied), "would be ")
+        return _exit_code(report, bool(report.active))
+
+    def mend(self) -> int:
+        """Write what changes until nothing does, and list what is left."""
+        from promptlint.reporters.concise import lines
+
+        mended, paths = 0, set[str]()
+        report, made = self._check()
+        for _ in range(_ROUNDS):
+            if not made.applied:
+                break
+            sources = _sources(report, made)
+            _write({Path(path): _encoded(source, made.texts[path]) for path, source in sources.items()})
+            mended += len(made.applied)
+            paths |= set(sources)
+            report, made = self._check()
+        show_errors(report)
+        for line in lines(report, report.active):
+            click.echo(line)
+        self._summary(mended, paths, len(report.active))
+        return _exit_code(report, bool(report.active))
+
+    def _summary(self, mended: int, paths: set[str], remaining: int, would: str = "") -> None:
+        done = (
+            f"{counted(mended, 'finding')} {would}mended in {counted(len(paths), 'file')}"
+            if mended
+            else "no finding that can be mended safely"
+        )
+        click.echo(f"{done}; remaining: {remaining}", err=True)
+
+
+def _exit_code(report: Report, dirty: bool) -> int:
+    return report.exit_code if report.exit_code not in (0, 1) else int(dirty)
+
+
+def _sources(report: Report, made: Plan) -> dict[str, SourceFile]:
+    return {path: source for path in sorted(made.texts) if (source := report.load(path))}
 
 
 def _diff(path: str, old: str, new: str) -> str:

@@ -110,10 +110,24 @@ config_option = click.option(
     "--config", type=click.Path(path_type=Path), help="Read this configuration file."
 )
 isolated_option = click.option("--isolated", is_flag=True, help="Read no configuration file.")
+force_exclude_option = click.option(
+    "--force-exclude", is_flag=True, help="Apply excludes to named files too, as hooks need."
+)
 output_option = click.option(
     "--output-file", "-o", type=click.Path(path_type=Path), help="Write the report there."
 )
 exit_zero_option = click.option("--exit-zero", is_flag=True, help="Leave with 0 even if there are findings.")
+
+
+def rule_options(function: F) -> F:
+    """Add the options that choose rules: ``select``, ``ignore``, ``extend_select``."""
+    for option in (
+        click.option("--extend-select", type=WORDS, help="These rules as well."),
+        click.option("--ignore", type=WORDS, help="Not these rules."),
+        click.option("--select", type=WORDS, help="Only these rules: codes, prefixes or names, with commas."),
+    ):
+        function = option(function)
+    return function
 
 
 def format_option(*names: str) -> Callable[[F], F]:

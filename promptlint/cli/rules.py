@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 import click
 
 from promptlint.cli.params import format_option
+
+if TYPE_CHECKING:
+    from promptlint.catalog.model import Rule
 
 
 @click.command()
@@ -29,7 +34,13 @@ def command(format_: str) -> None:
         ]
         click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
         return
+    click.echo("\n".join(table(rules)))
+
+
+def table(rules: Collection[Rule]) -> list[str]:
+    """Return one line a rule: code, name, summary."""
     width = max((len(rule.name) for rule in rules), default=0)
-    for rule in rules:
-        off = "" if rule.default else " (off by default)"
-        click.echo(f"{rule.code}  {rule.name:<{width}}  {rule.summary}{off}")
+    return [
+        f"{rule.code}  {rule.name:<{width}}  {rule.summary}{'' if rule.default else ' (off by default)'}"
+        for rule in rules
+    ]

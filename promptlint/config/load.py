@@ -74,6 +74,9 @@ def load(path: Path) -> Config:
         data = tool.get("promptlint", {}) if isinstance(tool, dict) else {}
         if not isinstance(data, dict):
             raise _error(path, text, prefix, Invalid((), "must be a table"))
+    elif isinstance(tool := data.get("tool"), dict) and "promptlint" in tool:
+        why = f"belongs in pyproject.toml; in {path.name} the same keys stand without `tool.promptlint`"
+        raise _error(path, text, (), Invalid(_SECTION, why))
     config = Config(root=path.parent, source=path)
     try:
         return replace(config, **_read_table(data, {**KEYS, "jinja": _jinja}, (), path.parent))

@@ -25,8 +25,8 @@ _OF_A_VALUE = frozenset(
 """Kinds that say what a value is; one place has one of them."""
 
 
-def _weight(finding: Finding) -> tuple[int, bool, int, int, bool]:
-    """Weigh what is said of one place; of equals, the request that names its model says the most."""
+def _weight(finding: Finding) -> tuple[int, bool, int, int, bool, bool]:
+    """Weigh what is said of one place; of equals, the request that names its model, or shows the way, says the most."""
     cost = finding.cost
     return (
         finding.confidence.rank,
@@ -34,6 +34,7 @@ def _weight(finding: Finding) -> tuple[int, bool, int, int, bool]:
         finding.severity.rank,
         cost.tokens if cost else 0,
         cost is not None and not cost.estimated,
+        bool(finding.related),
     )
 
 

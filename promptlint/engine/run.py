@@ -13,7 +13,7 @@ from typing import Any
 
 from promptlint.baseline import Baseline
 from promptlint.config import Config
-from promptlint.discover import Discovery, Target, discover, project_listing
+from promptlint.discover import Discovery, Target, discover, discover_text, project_listing
 from promptlint.engine.judge import Judge
 from promptlint.engine.kept import Kept
 from promptlint.engine.key import run_key
@@ -27,7 +27,7 @@ from promptlint.engine.units import WORTH as WORTH_TEXTS
 from promptlint.engine.units import Result, check_file, check_texts
 from promptlint.engine.world import World
 from promptlint.errors import NothingToCheckError
-from promptlint.filetypes import FileType, type_of
+from promptlint.filetypes import FileType
 from promptlint.findings import Finding, Status
 from promptlint.report import FileError, Report
 from promptlint.source import SourceFile
@@ -96,10 +96,9 @@ class _Run:
     def _discover(self) -> Discovery:
         request = self._request
         if request.stdin is not None:
-            path = request.stdin.path
-            kind = type_of(path) or FileType.DOCUMENT
-            target = Target(path, request.cwd / path, kind, named=True, alone=True)
-            return Discovery((target,), (path,))
+            return discover_text(
+                request.stdin.path, self._config, request.cwd, force_exclude=request.force_exclude
+            )
         found = discover(request.paths, self._config, request.cwd, force_exclude=request.force_exclude)
         if request.templates_only:
             kept = tuple(t for t in found.targets if t.type is not FileType.PYTHON)

@@ -18,10 +18,8 @@ class Plan:
     left: tuple[Finding, ...]
 
 
-def plan(
-    findings: Iterable[Finding], load: Callable[[str], SourceFile | None], *, unsafe: bool = False
-) -> Plan:
-    """Work out the texts with all fixes that agree; ``unsafe`` takes those that may change meaning too.
+def plan(findings: Iterable[Finding], load: Callable[[str], SourceFile | None]) -> Plan:
+    """Work out the texts with all safe fixes that agree.
 
     A fix that overlaps an earlier one is left for the next run, as is one that would make a Python file
     unreadable.
@@ -32,7 +30,7 @@ def plan(
     texts: dict[str, str] = {}
     for finding in findings:
         fix = finding.fix
-        if fix is None or not fix.edits or not (fix.safe or unsafe):
+        if fix is None or not fix.edits or not fix.safe:
             continue
         new = {path: list(edits) for path, edits in taken.items()}
         for edit in fix.edits:

@@ -42,10 +42,11 @@ def _finding(report: Report, finding: Finding, options: Options) -> str:
     if options.source:
         lines += _source(report, finding, options)
     details: list[tuple[str, str]] = []
+    told = {where(report, place) for place in (finding.primary, *(step.place for step in finding.related))}
     for step in finding.related:
         details.append(("through", f"{where(report, step.place)}: {plain(step.note)}"))
-    if finding.origin and finding.origin not in [finding.primary, *(s.place for s in finding.related)]:
-        details.append(("made at", where(report, finding.origin)))
+    if finding.origin and (made := where(report, finding.origin)) not in told:
+        details.append(("made at", made))
     if finding.cost:
         details.append(("lost", cost_text(finding.cost)))
     if finding.fix:

@@ -343,8 +343,9 @@ def test_history_inside_a_text() -> None:
 def test_one_turn_of_a_history_does_not_grow(what: str, moves: str) -> None:
     [found] = run(layout(hole(cause(Kind.HISTORY, Scope.SESSION, what)), text(60)))
     assert f"the conversation `{what}` {moves} with every turn" in found.message
-    [found] = run(layout(hole(cause(Kind.HISTORY, Scope.SESSION, f"`{what}` (by its name)")), text(60)))
-    assert f"the conversation `{what}` (by its name) {moves} with every turn" in found.message
+    named = replace(cause(Kind.HISTORY, Scope.SESSION, "`x` (by the name `talk`)"), name=what)
+    [found] = run(layout(hole(named), text(60)))
+    assert f"the conversation `x` (by the name `talk`) {moves} with every turn" in found.message
 
 
 @pytest.mark.parametrize(

@@ -442,7 +442,7 @@ class TestParametersThatFlip:
 
     def test_nothing_documented(self) -> None:
         [message] = self.flip("logit_bias")
-        assert message.endswith(": logit_bias")
+        assert message.endswith(": `logit_bias`")
 
     def test_what_the_provider_leaves_out_of_the_key(self) -> None:
         assert self.flip("metadata", **OPENAI) == []

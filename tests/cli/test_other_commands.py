@@ -59,6 +59,16 @@ def test_explain_suggests(run: Run) -> None:
     assert "clock-before-stabel: no such rule" in err
 
 
+def test_explain_lists_a_family(run: Run) -> None:
+    code, out, _ = run("explain", "pl4")
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()] == ["PL401", "PL402", "PL403"]
+    assert out.splitlines()[1].endswith(
+        "renders an earlier turn differently once the conversation has gone on."
+    )
+    assert run("explain", "")[0] == 2
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion(run: Run, shell: str) -> None:
     code, out, _ = run("completion", shell)
@@ -155,6 +165,44 @@ def test_fix_writes_files_as_they_were(run: Run, tree: Tree) -> None:
     assert (root / "a.j2").read_bytes() == "\ufeffé today\r\ntoday\r\n".encode()
     assert sorted(p.name for p in root.iterdir()) == [".cache", "a.j2"]
     assert run("check")[0] == 0
+
+
+LISTING = """
+import os
+
+from openai import OpenAI
+
+RULES = "Answer questions about ships and their cargo, and name the file that you took the answer from. " * 20
+
+
+def ask(client: OpenAI, question: str, folder: str):
+    text = f"Files: {chr(10).join(os.listdir(folder))}\\n{RULES}"
+    messages = [{"role": "system", "content": text}, {"role": "user", "content": question}]
+    return client.chat.completions.create(model="gpt-4o", messages=messages)
+
+
+def say(client: OpenAI, question: str):
+    text = f"The question: {question}\\n{RULES}"
+    return client.chat.completions.create(model="gpt-4o", messages=[{"role": "system", "content": text}])
+"""
+
+
+def test_fix_names_what_it_leaves(run: Run, tree: Tree) -> None:
+    root = tree({"app.py": LISTING, "build/b.py": LISTING, ".git/x": ""})
+    code, out, err = run("fix", "app.py")
+    assert code == 1
+    assert "sorted(os.listdir(folder))" in (root / "app.py").read_text()
+    left = out.splitlines()
+    assert all(line.startswith("app.py:") for line in left)
+    assert any(": PL108 warning: the input `question`" in line for line in left)
+    assert not any("PL202" in line for line in left)
+    assert err == f"1 finding mended in 1 file; remaining: {len(left)}\n"
+    code, out, err = run("fix", "app.py", "--exit-zero")
+    assert (code, out.splitlines()) == (0, left)
+    assert err == f"no finding that can be mended safely; remaining: {len(left)}\n"
+    assert run("fix", "--force-exclude", "build/b.py") == (0, "", "")
+    assert (root / "build/b.py").read_text() == LISTING
+    assert run("fix", "--ignore", "PL1", "app.py")[0] == 0
 
 
 def test_watch_yields_after_a_change(tree: Tree) -> None:

@@ -69,6 +69,11 @@ company_name = "tenant"
         ("[jinja]\nblok = 1", 2, "jinja.blok: unknown key; did you mean 'block'?"),
         ('jinja.comment = "x"', 1, "jinja.comment: must be two strings"),
         ('[per-file-ignores]\n"a.*" = "PL1"', 2, "per-file-ignores.a.*: must be a list of strings"),
+        (
+            '\n[tool.promptlint]\nselect = ["PL1"]',
+            2,
+            "tool.promptlint: belongs in pyproject.toml; in promptlint.toml the same keys stand without",
+        ),
         ('model = """\nprofile = 1\n"""\nprofile = 1', 4, "profile: must be a string, not a number"),
     ],
 )

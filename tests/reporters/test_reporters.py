@@ -69,6 +69,16 @@ def test_text(report: Report) -> None:
     )
 
 
+def test_where_a_value_is_made_is_not_said_of_its_own_line(report: Report) -> None:
+    first = report.findings[0]
+    near = replace(
+        first,
+        origin=replace(first.primary, span=replace(first.primary.span, end=first.primary.span.start + 5)),
+    )
+    assert "made at" in render(report, "text")
+    assert "made at" not in render(replace(report, findings=(near,)), "text")
+
+
 def test_text_can_show_everything(report: Report) -> None:
     text = render(report, "text", Options(all=True))
     assert "[suppressed]" in text

@@ -460,6 +460,8 @@ def frozen(value: Value, scope: Scope, place: Place, note: str) -> Value:
     def slow(cause: Cause) -> Cause:
         if cause.scope.rank <= scope.rank or cause.kind in (Kind.REQUEST_INPUT, Kind.RETRIEVED):
             return cause
+        if cause.scope is Scope.MACHINE:  # however often it is asked
+            return cause
         # A time taken once for a conversation is its snapshot: the turns that follow still match.
         snapshot = scope is Scope.SESSION and cause.kind is Kind.CLOCK
         return replace(cause, scope=scope, variant="snapshot" if snapshot else cause.variant)

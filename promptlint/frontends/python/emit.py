@@ -118,7 +118,8 @@ class Emitter:
             # What a tool's definition is made from says nothing of how often it changes; and what the model
             # has answered is no input, whatever the program calls it.
             name = field = given = ""
-        origin = Origin(kind, part.expression, name, field=field, given=given)
+        chain = () if part.given is None or cause is not None else (part.given,)
+        origin = Origin(kind, part.expression, name, chain=chain, field=field, given=given)
         return Segment(
             part.place,
             None,

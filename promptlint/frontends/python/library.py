@@ -175,7 +175,7 @@ def volatile(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Fra
             return given.args[-1].cause if short == "strftime" else given.args[0].cause
         if scope is Scope.RELEASE:
             return None
-    if frame.frozen and frame.func is None and frame.cls is None and scope.narrower_than(Scope.PROCESS):
+    if frame.frozen and frame.func is None and frame.cls is None and scope.narrower_than(Scope.MACHINE):
         scope = Scope.PROCESS  # run once, when the file is imported
     return Cause(
         found.kind, scope, frame.module.text(node, 50), found.confidence, place, variant=found.variant

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from promptlint.frontends.python import access, engines, files, known, library, mappings, standard, text
 from promptlint.frontends.python.machine import Frame, Machine, passed
-from promptlint.frontends.python.pieces import Alt, Lit, Loop, Part, Seg, worst
+from promptlint.frontends.python.pieces import Alt, Hole, Lit, Loop, Part, Seg, map_holes, worst
 from promptlint.frontends.python.values import (
     NONE,
     Choice,
@@ -24,6 +24,8 @@ from promptlint.frontends.python.values import (
     Value,
     choice,
 )
+from promptlint.layout import Step
+from promptlint.words import shortened
 
 if TYPE_CHECKING:
     from promptlint.frontends.python.calls import Arguments
@@ -132,13 +134,21 @@ def formatted(m: Machine, value: Str, name: str, given: Arguments, node: ast.Cal
     parts = _numbered(parts)
     place = frame.module.place(node)
     nodes = {str(k): v for k, v in given.nodes.items()}
-    values = {
-        k: passed(v, frame.module.place(nodes[k]) if k in nodes else place, f"given as {k}")
-        for k, v in values.items()
-    }
-    result = Str(text.fill(parts, values, rest, False))
+    steps = {k: Step(frame.module.place(nodes[k]) if k in nodes else place, f"given as {k}") for k in values}
+    values = {k: passed(v, steps[k].place, steps[k].note) for k, v in values.items()}
+    result = Str(_given(text.fill(parts, values, rest, False), steps))
     m.recorder.filled(m, result, value, node, frame)
     return result
+
+
+def _given(parts: tuple[Part, ...], steps: Mapping[str, Step]) -> tuple[Part, ...]:
+    """Tell values of which nothing is known yet where they were given, by the fields that they fill."""
+
+    def told(part: Hole) -> Hole:
+        step = steps.get(part.field) if part.cause is None and part.given is None else None
+        return replace(part, given=step) if step is not None else part
+
+    return map_holes(parts, told)
 
 
 def _numbered(parts: tuple[Part, ...]) -> tuple[Part, ...]:
@@ -182,31 +192,29 @@ def replaced(value: Str, old: Value, new: Value, node: ast.Call, frame: Frame) -
         return Str((*value.parts,))
     place = frame.module.place(node.args[1]) if len(node.args) > 1 else frame.module.place(node)
     written = frame.module.text(node.args[1]) if len(node.args) > 1 else ""
-    return Str(_replaced(value.parts, wanted, new, place, written))
+    at = Step(place, f"put in place of {shortened(wanted)}")
+    return Str(_replaced(value.parts, wanted, passed(new, at.place, at.note), at, written))
 
 
-def _replaced(parts: tuple[Part, ...], wanted: str, new: Value, place, written: str) -> tuple[Part, ...]:  # type: ignore[no-untyped-def]
-    from promptlint.frontends.python.pieces import Hole
-
+def _replaced(parts: tuple[Part, ...], wanted: str, new: Value, at: Step, written: str) -> tuple[Part, ...]:
     out: list[Part] = []
     for part in parts:
         if isinstance(part, Lit) and wanted in part.text:
-            at = 0
-            while (found := part.text.find(wanted, at)) >= 0:
-                if found > at:
-                    out.append(part.cut(at, found))
-                field = part.cut(found, found + len(wanted)).place() if not part.whole else place
+            end = 0
+            while (found := part.text.find(wanted, end)) >= 0:
+                if found > end:
+                    out.append(part.cut(end, found))
+                field = part.cut(found, found + len(wanted)).place() if not part.whole else at.place
                 fresh = text.parts_of(new, field, written)
-                out.extend(replace(p, place=field) if isinstance(p, Hole) else p for p in fresh)
-                at = found + len(wanted)
-            if at < len(part.text):
-                out.append(part.cut(at, len(part.text)))
+                given = None if part.whole else at
+                out.extend(replace(p, place=field, given=given) if isinstance(p, Hole) else p for p in fresh)
+                end = found + len(wanted)
+            if end < len(part.text):
+                out.append(part.cut(end, len(part.text)))
         elif isinstance(part, Alt):
-            out.append(
-                Alt(part.guard, tuple(_replaced(b, wanted, new, place, written) for b in part.branches))
-            )
+            out.append(Alt(part.guard, tuple(_replaced(b, wanted, new, at, written) for b in part.branches)))
         elif isinstance(part, Loop):
-            out.append(Loop(part.guard, _replaced(part.parts, wanted, new, place, written)))
+            out.append(Loop(part.guard, _replaced(part.parts, wanted, new, at, written)))
         else:
             out.append(part)
     return tuple(out)
@@ -318,6 +326,7 @@ def template(m: Machine, value: Template, name: str, given: Arguments, node: ast
         values |= text.keys_of(mapping)
     values.pop("input", None) if isinstance(mapping, DictV) and "input" not in text.keys_of(mapping) else None
     place = frame.module.place(node)
+    steps: dict[str, Step] = {}
     # A callable given for a field is called each time the template is filled.
     for key, item in list(values.items()):
         if isinstance(item, FuncV):
@@ -325,7 +334,8 @@ def template(m: Machine, value: Template, name: str, given: Arguments, node: ast
 
             item = invoke(m, item, [], {}, node, frame)
         at = frame.module.place(given.nodes[key]) if key in given.nodes else place
-        values[key] = passed(item, at, f"given as {key}")
+        steps[key] = Step(at, f"given as {key}")
+        values[key] = passed(item, at, steps[key].note)
     merged = {**value.fields, **values}
     if name in ("partial", "bind", "assign", "with_config"):
         out = replace(value, fields=merged)
@@ -361,7 +371,7 @@ def template(m: Machine, value: Template, name: str, given: Arguments, node: ast
         m.recorder.template(m, filled, node, frame, final=True)
         if value.kind == "messages":
             return ListV([Item(v) for v in filled_messages(filled)])
-        return Str(text.fill(value.parts, merged, given.rest, False))
+        return Str(_given(text.fill(value.parts, merged, given.rest, False), steps))
     if name in ("pipe", "with_structured_output", "__or__"):
         return value
     return Unknown(place, name=name, cause=given.cause)

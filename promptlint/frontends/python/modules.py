@@ -27,6 +27,7 @@ from promptlint.frontends.python.strings import Field
 from promptlint.frontends.python.values import Value
 from promptlint.layout import Layout
 from promptlint.source import Place, SourceFile, Span
+from promptlint.words import shortened
 
 _WORDS = (
     *(
@@ -164,8 +165,7 @@ class Module:
 
     def _text(self, node: ast.AST, limit: int) -> str:
         span = self.place(node).span
-        text = " ".join(self.source.text[span.start : min(span.end, span.start + 4 * limit)].split())
-        return text if len(text) <= limit else text[: limit - 1] + "…"
+        return shortened(self.source.text[span.start : min(span.end, span.start + 4 * limit)], limit)
 
     def expression(self, field: Field) -> ast.expr | None:
         """Parse the expression of an f-string field, with positions in the file."""

@@ -8,7 +8,7 @@ from itertools import chain
 
 from promptlint.frontends.base import MAX_PIECES
 from promptlint.frontends.mapped import MappedText
-from promptlint.layout import Breakpoint, Cause, Guard, Kind, Segment
+from promptlint.layout import Breakpoint, Cause, Guard, Kind, Segment, Step
 from promptlint.source import Place
 
 
@@ -68,6 +68,7 @@ class Hole:
     multiline: bool = True  # the value may contain a newline
     root: str = ""  # the name that the value's expression begins with
     field: str = ""  # the field of a template that the value fills
+    given: Step | None = None  # where it is given for that field, or put in place of a word
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +190,21 @@ def text_of(part: Part) -> str:
     if isinstance(part, Lit):
         return part.text
     return (part.segment.text or "") if isinstance(part, Seg) else ""
+
+
+def map_holes(parts: tuple[Part, ...], change: Callable[[Hole], Hole]) -> tuple[Part, ...]:
+    """Return the pieces with every hole replaced by what ``change`` makes of it."""
+    out: list[Part] = []
+    for part in parts:
+        if isinstance(part, Hole):
+            out.append(change(part))
+        elif isinstance(part, Alt):
+            out.append(Alt(part.guard, tuple(map_holes(b, change) for b in part.branches)))
+        elif isinstance(part, Loop):
+            out.append(Loop(part.guard, map_holes(part.parts, change)))
+        else:
+            out.append(part)
+    return tuple(out)
 
 
 def map_causes(parts: tuple[Part, ...], change: Callable[[Cause], Cause | None]) -> tuple[Part, ...]:

@@ -8,9 +8,9 @@ import pytest
 
 from promptlint.frontends.python.conditions import truth
 from promptlint.frontends.python.values import Const, DictV, Item, ListV
-from promptlint.layout import Guard
+from promptlint.layout import Guard, Kind, Scope
 from promptlint.source import Place, Span
-from tests.frontends.python.build import Program
+from tests.frontends.python.build import Program, run
 
 System = Callable[..., str]
 GUARD = Guard("if", "flag", Place("a.py", Span(0, 1)))
@@ -104,3 +104,58 @@ def test_a_template_that_is_not_known_still_shows_what_fills_it(
     program: Callable[..., Program], body: str, codes: list[str]
 ) -> None:
     assert program(CHAT.format(body=body)).codes == codes
+
+
+ENTERING = """
+from openai import OpenAI
+client = OpenAI()
+PROMPT = "You help {who}. Now it is __NOW__ and the question is {question}. " + "Answer in one sentence. " * 9
+
+def ask(question, user):
+    text = PROMPT.format(question=question, who=user.name)
+    text = text.replace("__NOW__", str(user.last_login))
+    return client.chat.completions.create(model="gpt-4o", messages=[{"role": "system", "content": text}])
+"""
+
+
+def test_what_is_known_by_its_name_shows_where_it_was_given() -> None:
+    program = run(ENTERING)
+    ways = {
+        program.source(segment.place): [
+            (step.note, program.source(step.place)) for step in segment.cause.chain
+        ]
+        for segment in program.request.segments
+        if segment.cause is not None
+    }
+    assert ways["{who}"] == [("given as who", "user.name")]
+    assert ways["{question}"] == [("given as question", "question")]
+
+
+def test_a_replaced_word_shows_what_is_put_in_its_place() -> None:
+    program = run(
+        """
+        import time
+        from openai import OpenAI
+        client = OpenAI()
+        PROMPT = "You help. Now it is __NOW__. Answer in one sentence, and say where you know it from."
+
+        def ask():
+            text = PROMPT.replace("__NOW__", time.ctime())
+            return client.chat.completions.create(model="gpt-4o", messages=[{"role": "system", "content": text}])
+        """
+    )
+    [clock] = [s for s in program.request.segments if s.cause is not None and s.cause.kind is Kind.CLOCK]
+    assert program.source(clock.place) == "__NOW__"
+    assert clock.cause is not None
+    assert [(s.note, program.source(s.place)) for s in clock.cause.chain] == [
+        ("put in place of __NOW__", "time.ctime()")
+    ]
+
+
+def test_a_machine_is_the_same_in_each_of_its_processes() -> None:
+    program = run(
+        "import os, platform, time\n"
+        + ENTERING.replace('"You help', 'f"{platform.machine()} {time.time()} You help')
+    )
+    scopes = {s.cause.kind: s.scope for s in program.request.segments if s.cause is not None}
+    assert (scopes[Kind.ENVIRONMENT], scopes[Kind.CLOCK]) == (Scope.MACHINE, Scope.PROCESS)
