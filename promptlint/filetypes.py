@@ -31,7 +31,7 @@ _BY_SUFFIX = {
 }
 _GENERATED = re.compile(
     "bash|bat|bzl|c|cc|cfg|cmake|conf|cpp|cs|css|csv|env|go|h|hcl|hpp|htm|html|ini|ipynb|java|js|jsx|kt|lua|mk|php|"
-    "properties|proto|ps1|py|pyi|r|rb|rs|rst|scala|scss|service|sh|sql|swift|tex|tf|toml|ts|tsx|vue|zsh"
+    "properties|proto|ps1|py|pyi|r|rb|rs|rst|scala|scss|sd|service|sh|sql|swift|tex|tf|toml|ts|tsx|vue|zsh"
 )
 """Of ``x.py.j2``: templates that write programs, pages and settings, not prompts."""
 _DATA = frozenset({"json", "yaml", "yml"})  # the same, unless the name speaks of a prompt

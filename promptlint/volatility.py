@@ -188,18 +188,19 @@ def _by_name(origin: Origin, path: str, catalog: Catalog) -> Cause | None:
     if _in_code(path):  # `Document` is a class there, and says nothing about a value
         names = tuple(name for name in names if not _CLASS.fullmatch(name))
     known = [(name, _of_history(name, catalog) or catalog.name(name)) for name in names]
-    return _worst([_named(found, name, origin) for name, found in known if found])
+    return _worst([_named(found, name, origin, catalog) for name, found in known if found])
 
 
-def _named(found: Volatile, name: str, origin: Origin) -> Cause:
+def _named(found: Volatile, name: str, origin: Origin, catalog: Catalog) -> Cause:
     """Return the cause of a name. ``goals[].text`` may be written ``item``: then the name is told apart."""
-    words = _NAME.findall(name)
-    if not origin.expression or name in origin.expression or not words:
+    last = name.rpartition(".")[2].rstrip("[]")
+    told = last if catalog.name(last) == found else name  # what suffices to tell it
+    if not origin.expression or name in origin.expression:
         what = f"`{name}` (by its name)"
-    elif words[-1] in origin.expression:
+    elif told in origin.expression:
         what = f"`{origin.shown}` (by its name)"
     else:
-        what = f"`{origin.shown}` (by the name `{words[-1]}`)"
+        what = f"`{origin.shown}` (by the name `{told}`)"
     return replace(_cause(found, what, origin), name=name)
 
 

@@ -58,6 +58,7 @@ def test_a_name_tells_with_low_confidence() -> None:
         ("user", "json.dumps(user)", "`user` (by its name)"),
         ("rows.all[].user_name", "row['user_name']", "`row['user_name']` (by its name)"),
         ("load.user_name", "shown", "`shown` (by the name `user_name`)"),
+        ("repo.docs.text", "text", "`text` (by the name `repo.docs.text`)"),  # `text` tells something else
     ],
 )
 def test_a_value_is_shown_as_it_is_written(name: str, expression: str, shown: str) -> None:

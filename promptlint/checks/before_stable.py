@@ -189,7 +189,8 @@ def grouped(found: list[tuple[Cause, Finding, frozenset[tuple[Place, int]]]]) ->
             group = len(groups)
             groups.append([])
             led.append(within)
-        note = "printed again" if again is not None else f"together with {quoted(cause.what)}"
+        bare = cause.what.partition("` (")[0].strip("`")
+        note = "printed again" if again is not None else f"together with {quoted(bare)}"
         groups[group].append((cause, finding, note))
         owners = of_value.setdefault(value, [])
         if group not in owners:
@@ -201,8 +202,11 @@ def grouped(found: list[tuple[Cause, Finding, frozenset[tuple[Place, int]]]]) ->
 def _leader(group: list[tuple[Cause, Finding, str]]) -> Finding:
     """Return the first finding of a group with steps to the others; one with a better reason goes first."""
     first = next((finding for cause, finding, _ in group if cause.variant != ARGUMENT), group[0][1])
-    others = (Step(f.primary, note) for _, f, note in group if f.primary != first.primary)
-    return replace(first, related=(*first.related, *others))
+    others: dict[Place, Step] = {}  # of alternatives at one place the first
+    for _, finding, note in group:
+        if finding.primary != first.primary:
+            others.setdefault(finding.primary, Step(finding.primary, note))
+    return replace(first, related=(*first.related, *others.values()))
 
 
 def loops(layout: Layout) -> Iterator[tuple[int, Guard]]:

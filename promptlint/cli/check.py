@@ -16,7 +16,7 @@ from promptlint.cli.common import (
     read_config,
     show_errors,
     show_report,
-    start_of,
+    terminal_width,
     wants_color,
     write_whole,
 )
@@ -127,7 +127,7 @@ def command(
     settings = read_config(
         config,
         isolated,
-        start_of((stdin_filename,) if stdin_filename and "-" in paths else paths),
+        (stdin_filename,) if stdin_filename and "-" in paths else paths,
         profile=profile,
         model=model,
         tokenizer=tokenizer,
@@ -147,6 +147,7 @@ def command(
         source=show_source,
         statistics=statistics,
         all=show_all,
+        width=terminal_width(None if output_file else sys.stdout),
     )
     run = _Run(
         paths, settings, format_, output_file, options, stdin_filename, force_exclude, templates_only, quiet

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from promptlint.baseline import Baseline
     from promptlint.reporters.options import Options
 
+WIDTH = 110
+"""Columns of text that goes to no terminal, and the most that one gets."""
+_NARROWEST = 48
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -46,11 +50,13 @@ def config_options(function: F) -> F:
     return function
 
 
-def read_config(config: Path | None, isolated: bool, start: Path, **overrides: Any) -> Config:
+def read_config(config: Path | None, isolated: bool, paths: tuple[str, ...] = (), **overrides: Any) -> Config:
     """Return the configuration for a run; an override of None leaves a setting as it is.
 
-    ``start`` is the folder whose nearest configuration counts.
+    The nearest one at or above the folder that holds all ``paths`` counts; that some of them have another one,
+    which stays unread, is said.
     """
+    start = _common_folder(paths)
     if isolated:
         base = Config(root=_project_root(start))
     elif config is not None:
@@ -58,6 +64,8 @@ def read_config(config: Path | None, isolated: bool, start: Path, **overrides: A
     else:
         found = find(start)
         base = load(found) if found else Config(root=_project_root(start))
+        for other in _passed_over(paths, found):
+            click.echo(f"note: {other} is not read: one configuration counts for all paths", err=True)
     return replace(base, **{key: value for key, value in overrides.items() if value is not None})
 
 
@@ -72,10 +80,28 @@ def _project_root(start: Path) -> Path:
     return next((p for p in (start, *start.parents) if (p / ".git").exists()), start)
 
 
-def start_of(paths: tuple[str, ...]) -> Path:
-    """Return the folder from which the configuration is looked for: that of the first path."""
-    first = Path.cwd() / paths[0] if paths and paths[0] != "-" else Path.cwd()
+def _common_folder(paths: tuple[str, ...]) -> Path:
+    folders = {_folder(path) for path in paths if path != "-"}
+    return Path(os.path.commonpath(folders)) if folders else Path.cwd()
+
+
+def _folder(path: str) -> Path:
+    first = Path(os.path.normpath(Path.cwd() / path))
     return next((p for p in (first, *first.parents) if os.path.isdir(p)), Path.cwd())  # noqa: PTH112  any name
+
+
+def _passed_over(paths: tuple[str, ...], used: Path | None) -> list[str]:
+    """Return the configurations that are nearer to one of several paths than the one that counts."""
+    folders = {_folder(path) for path in paths if path != "-"}
+    nearest = {find(folder) for folder in folders} if len(folders) > 1 else set()
+    return sorted(os.path.relpath(path) for path in nearest if path is not None and path != used)
+
+
+def terminal_width(stream: Any) -> int:
+    """Return how wide text may be: as wide as the terminal, within bounds, where there is one."""
+    if stream is None or not stream.isatty():
+        return WIDTH
+    return min(WIDTH, max(_NARROWEST, get_terminal_size((WIDTH, 24)).columns))
 
 
 def wants_color(choice: str, stream: Any) -> bool:

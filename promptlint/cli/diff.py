@@ -18,7 +18,7 @@ from promptlint.cli.common import (
     progress,
     read_config,
     show_report,
-    start_of,
+    terminal_width,
     wants_color,
 )
 from promptlint.cli.params import (
@@ -68,7 +68,7 @@ def command(
     from promptlint.reporters.options import Options
 
     paths = paths or (".",)
-    chosen = read_config(config, isolated, start_of(paths), **settings)
+    chosen = read_config(config, isolated, paths, **settings)
     before = _before(revision, paths, chosen)
     with progress(enabled=not quiet) as advance:
         report = engine.check(engine.Request(paths, chosen, Path.cwd(), baseline=before), advance)
@@ -76,7 +76,13 @@ def command(
         report, notes=(), accepted=f"already in {revision}"
     )  # what is gone since the revision is not to be tidied up here
     colored = format_ == "text" and output_file is None and wants_color(color, sys.stdout)
-    show_report(report, format_, Options(color=colored), output_file, quiet=quiet)
+    show_report(
+        report,
+        format_,
+        Options(color=colored, width=terminal_width(None if output_file else sys.stdout)),
+        output_file,
+        quiet=quiet,
+    )
     return 0 if exit_zero and report.exit_code == 1 else report.exit_code
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from promptlint.cli.common import read_config, start_of
+from promptlint.cli.common import read_config
 from promptlint.cli.params import (
     Memory,
     Quantity,
@@ -89,8 +89,8 @@ def command(
     from promptlint.estimate import Question, estimate
     from promptlint.estimate.render import text
 
-    start = start_of(((prompt.rpartition(":")[0] or prompt) if prompt else ".",))
-    settings = read_config(config, isolated, start, model=model or None)
+    paths = (prompt.rpartition(":")[0] or prompt,) if prompt else ()
+    settings = read_config(config, isolated, paths, model=model or None)
     said: tuple[str, ...] = ()
     if prompt is not None:
         found = _counted(prompt, settings)

@@ -15,7 +15,6 @@ from promptlint.cli.common import (
     read_baseline,
     read_config,
     show_errors,
-    start_of,
 )
 from promptlint.cli.params import exit_zero_option, force_exclude_option, quiet_option, rule_options
 from promptlint.config import Config
@@ -55,7 +54,7 @@ def command(
     Leaves with 1 if findings remain that only a person can mend, and with --diff if anything would change.
     """
     paths = paths or (".",)
-    run = _Run(paths, read_config(config, isolated, start_of(paths), **settings), force_exclude, quiet)
+    run = _Run(paths, read_config(config, isolated, paths, **settings), force_exclude, quiet)
     try:
         code = run.show() if show_diff else run.mend()
     except NothingToCheckError:
@@ -152,11 +151,10 @@ def _encoded(source: SourceFile, text: str) -> bytes:
 
 def _write(contents: dict[Path, bytes]) -> None:
     """Replace files: each whole or not at all, and none before all are written beside their places."""
+    path = Path()
     try:
         with ExitStack() as written:
             for path, data in contents.items():
                 written.enter_context(replacing(path)).write_bytes(data)
     except OSError as error:
-        raise InputError(
-            f"{error.filename}: cannot be written: {error.strerror}", "check rights and space"
-        ) from None
+        raise InputError(f"{path}: cannot be written: {error.strerror}", "check rights and space") from None

@@ -40,8 +40,9 @@ def command(hook: bool) -> None:
 
 def _config(here: Path) -> str:
     project, own = here / "pyproject.toml", here / "promptlint.toml"
-    if own.exists():
-        return f"{own.name}: left as it is"
+    for there in (own, here / ".promptlint.toml"):
+        if there.exists():
+            return f"{there.name}: left as it is"
     if not project.exists():
         write_whole(own, f"{_SETTINGS}\n[scopes]\n{_SCOPES}")
         return f"{own.name}: written"
@@ -49,7 +50,7 @@ def _config(here: Path) -> str:
     if re.search(r"^\[tool\.promptlint[\].]", text, re.MULTILINE):
         return f"{project.name}: has [tool.promptlint], left as it is"
     section = f"[tool.promptlint]\n{_SETTINGS}\n[tool.promptlint.scopes]\n{_SCOPES}"
-    write_whole(project, f"{text.rstrip()}\n\n{section}")
+    write_whole(project, _as_in(text, f"{text.rstrip()}\n\n{section}"))
     return f"{project.name}: [tool.promptlint] added"
 
 
@@ -57,13 +58,16 @@ def _hook(path: Path) -> str:
     text = _read(path) if path.exists() else "repos:\n"
     if "promptlint" in text:
         return f"{path.name}: has a promptlint hook, left as it is"
-    found = _REPO.search(text)
-    if found is None and text.strip() not in ("", "repos:"):
+    repositories = list(_REPO.finditer(text))
+    bare = re.sub("#.*", "", text).strip()
+    if not bare:
+        text = f"{text.rstrip()}\nrepos:\n".lstrip()
+    elif not repositories and bare != "repos:":
         raise ConfigError(
             f"{path.name}: no list of repositories in block style",
             "add the hook by hand: promptlint check --force-exclude",
         )
-    indent = found.group(1) if found else "  "
+    indent = repositories[-1].group(1) if repositories else "  "
     entry = [
         "- repo: local",
         "  hooks:",
@@ -76,13 +80,32 @@ def _hook(path: Path) -> str:
         "      require_serial: true",
     ]
     lines = "".join(f"{indent}{line}\n" for line in entry)
-    head = text.rstrip() or "repos:"
-    write_whole(path, f"{head}\n{lines}")
+    end = _end_of(text, repositories[-1].start(), indent) if repositories else len(text)
+    write_whole(path, _as_in(text, f"{text[:end].rstrip()}\n{lines}{text[end:]}"))
     return f"{path.name}: hook added; `pre-commit install` switches it on"
+
+
+def _end_of(text: str, start: int, indent: str) -> int:
+    """Return where the list ends whose last entry begins at ``start``: other keys may follow it."""
+    first, *lines = text[start:].splitlines(keepends=True)
+    at = end = start + len(first)
+    for line in lines:
+        at += len(line)
+        if line.startswith(f"{indent} "):
+            end = at
+        elif line.strip() and not line.startswith("#"):
+            break
+    return end
+
+
+def _as_in(text: str, new: str) -> str:
+    """Return a new text with the newlines of the old one."""
+    return new.replace("\r\n", "\n").replace("\n", "\r\n") if "\r\n" in text else new
 
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        with path.open(encoding="utf-8", newline="") as file:
+            return file.read()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path.name}: cannot be read: {error}", "check rights and encoding") from None

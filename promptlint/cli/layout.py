@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from promptlint.cli.common import config_options, read_config, start_of, wants_color
+from promptlint.cli.common import config_options, read_config, terminal_width, wants_color
 from promptlint.cli.params import color_option, format_option
 from promptlint.errors import InputError
 
@@ -21,6 +21,7 @@ from promptlint.errors import InputError
 @click.option(
     "--context", type=click.Path(path_type=Path), metavar="FILE", help="Sample values of holes (JSON, YAML)."
 )
+@click.option("--all", "show_all", is_flag=True, help="Show each variant of a prompt, not the longest alone.")
 @format_option("text", "json")
 @color_option
 def command(
@@ -31,6 +32,7 @@ def command(
     model: str | None,
     tokenizer: str | None,
     context: Path | None,
+    show_all: bool,
     format_: str,
     color: str,
 ) -> None:
@@ -39,21 +41,22 @@ def command(
     TARGET is a file, or FILE.py:FUNCTION, or MODULE:FUNCTION;
     FUNCTION may also be a class or CLASS.METHOD.
     """
-    from promptlint.engine.inspect import inspect
+    from promptlint.engine.inspect import inspect, variants
     from promptlint.estimate.thousand import lines, per_thousand
     from promptlint.reporters.layout import View, layout_json, render_layout
 
     settings = read_config(
         config,
         isolated,
-        start_of((target.rpartition(":")[0] or target,)),
+        (target.rpartition(":")[0] or target,),
         profile=profile,
         model=model,
         tokenizer=tokenizer,
     )
     values = _values(context) if context else {}
     found = inspect(target, settings, Path.cwd(), values)
-    views = [View(one.layout, one.measure, one.reordered) for one in found]
+    alike = [[one] for one in found] if show_all or format_ == "json" else variants(found)
+    views = [View(one.layout, one.measure, one.reordered, 1 + len(rest)) for one, *rest in alike]
     costs = [
         (
             per_thousand(view.measure, model=settings.model or view.layout.model),
@@ -71,7 +74,11 @@ def command(
         return
     colored = wants_color(color, sys.stdout)
     for number, view in enumerate(views):
-        click.echo(("\n" if number else "") + render_layout(view, color=colored), nl=False, color=colored)
+        click.echo(
+            ("\n" if number else "") + render_layout(view, color=colored, width=terminal_width(sys.stdout)),
+            nl=False,
+            color=colored,
+        )
         before, after = costs[number]
         if before and after:
             click.echo("\n" + "\n".join(lines(before, after)))

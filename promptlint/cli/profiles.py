@@ -31,7 +31,7 @@ def command(name: str | None, model: str, config: Path | None, isolated: bool, f
     from promptlint.catalog.locate import own_files
     from promptlint.catalog.profiles import get_profile, load_profiles
 
-    extra = own_files(read_config(config, isolated, Path.cwd()).catalogs)
+    extra = own_files(read_config(config, isolated).catalogs)
     if name is None:
         profiles = load_profiles(extra)
         shown = _list_json(profiles.values()) if format_ == "json" else "\n".join(_list(profiles.values()))

@@ -226,12 +226,12 @@ def _share(analysis: Analysis, form: str, salt: str, path: Path) -> int:
 
 def _join(analysis: Analysis, source: Path, isolated: bool) -> None:
     """Run `check` over the code and hand its findings to the causes."""
-    from promptlint.cli.common import read_config, start_of
+    from promptlint.cli.common import read_config
     from promptlint.engine.run import Request, check
     from promptlint.trace.explain.source import join
 
     paths = (str(source),)
-    config = read_config(None, isolated, start_of(paths), min_lost_tokens=1)
+    config = read_config(None, isolated, paths, min_lost_tokens=1)
     try:
         report = check(Request(paths, config, Path.cwd()))
     except NothingToCheckError as error:

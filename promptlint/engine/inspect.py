@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -16,10 +16,13 @@ from promptlint.engine.units import layouts_of
 from promptlint.engine.world import World
 from promptlint.errors import NothingToCheckError, UsageError
 from promptlint.filetypes import FileType, type_of
-from promptlint.layout import Layout, Segment
+from promptlint.layout import Layout, LayoutKind, Segment
 
 if TYPE_CHECKING:
     from promptlint.prefix.measure import Measure
+
+
+_SHARED = 0.8  # of the characters of a shorter prompt that make it a variant of a longer one
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,39 @@ def inspect(target: str, config: Config, cwd: Path, values: Mapping[str, Any]) -
     found = [_inspected(layout, judge, values) for layout in layouts]
     # A message that is passed through has nothing to reuse; it is shown only where nothing else is.
     return [one for one in found if one.measure.total] or found
+
+
+def variants(found: Sequence[Inspected]) -> list[list[Inspected]]:
+    """Return prompts in groups of one function; the longest comes first, and holds most of the others' text.
+
+    A function that is called from several places, or that adds to a prompt step by step, gives one prompt for
+    each of them.
+    """
+    groups: list[list[Inspected]] = []
+    for one in found:
+        group = next((group for group in groups if _alike(group[0].layout, one.layout)), None)
+        if group is None:
+            groups.append([one])
+        else:
+            group.append(one)
+            group.sort(key=lambda one: -one.measure.total)
+    return groups
+
+
+def _alike(one: Layout, other: Layout) -> bool:
+    """Tell whether most of the text of the shorter prompt stands in the longer one, of the same function."""
+    if one.name.rpartition(" in ")[2] != other.name.rpartition(" in ")[2]:
+        return False
+    if one.kind is other.kind is LayoutKind.REQUEST and one.place != other.place:
+        return False  # two requests, however much they share
+    short, long = sorted((_texts(one), _texts(other)), key=lambda texts: sum(map(len, texts)))
+    whole = "\n".join(long)
+    shared = sum(len(text) for text in short if text in whole)
+    return shared >= _SHARED * sum(map(len, short))
+
+
+def _texts(layout: Layout) -> list[str]:
+    return [text for segment in layout.segments if (text := (segment.text or "").strip())]
 
 
 def _is_of(name: str, function: str) -> bool:

@@ -118,7 +118,7 @@ class Store:
             self._give_up(error)
 
     def _give_up(self, error: Exception) -> None:
-        self.trouble = f"{self._path}: cache not used: {error}"
+        self.trouble = f"{self._path}: cache not used: {getattr(error, 'strerror', None) or error}"
         if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
             assert self._path is not None
             with suppress(OSError):

@@ -120,7 +120,7 @@ def _money(money: Money, estimate: Estimate) -> list[str]:
             usd = "" if row.usd is None else f", costs ${row.usd:.4g}"
             chosen = "  <- stated" if estimate.reuses is not None and row.uses == estimate.reuses + 1 else ""
             lines.append(
-                f"    {row.uses:>3} {'use ' if row.uses == 1 else 'uses'}   {rounded(row.saving_percent):>6} % saved{usd}{chosen}"
+                f"    {row.uses:>3} {'use ' if row.uses == 1 else 'uses'}   {rounded(abs(row.saving_percent)):>6} % {'more' if row.saving_percent < 0 else 'saved'}{usd}{chosen}"
             )
     lines += _traffic(money)
     return [*lines, ""]

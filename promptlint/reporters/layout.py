@@ -47,11 +47,12 @@ _WITHIN = {
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One prompt to show: its measure now, and with stable text first."""
+    """One prompt to show: its measure now, and with stable text first; it may stand for its ``variants``."""
 
     layout: Layout
     measure: Measure
     reordered: Measure
+    variants: int = 1
 
 
 def scope_of(segment: Segment) -> Scope:
@@ -68,8 +69,19 @@ def render_layout(view: View, *, color: bool, width: int = 110) -> str:
     total = f"{'about ' if measure.estimated else ''}{counted(measure.total, 'token')} of fixed text"
     block = f", blocks of {profile.block_tokens}" if profile.block_tokens else ""
     lines = [f"{layout.name}: {total} ({measure.counter.name}), cache {profile.name}{block}"]
+    if view.variants > 1:
+        lines.append(
+            f"  the longest of {view.variants} variants, by callers, branches and steps; --all shows each"
+        )
     lines += [f"  not complete: {gap}" for gap in layout.gaps]
-    lines += ["", *_table(view, color, width), "", *_strip(view, color), "", *_prefixes(view)]
+    lines += [
+        "",
+        *_table(view, color, width),
+        "",
+        *_strip(view, color, min(_STRIP, width - 4)),
+        "",
+        *_prefixes(view),
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -116,14 +128,14 @@ def _text(segment: Segment) -> str:
 
 def _preview(text: str, width: int) -> str:
     flat = mask(" ".join(text.split()))
-    return flat if len(flat) <= width else f"{flat[: width * 2 // 3]} … {flat[-(width // 3 - 3) :]}"
+    return flat if len(flat) <= width else f"{flat[: width * 2 // 3]} … {flat[-max(1, width // 3 - 3) :]}"
 
 
-def _strip(view: View, color: bool) -> list[str]:
+def _strip(view: View, color: bool, width: int) -> list[str]:
     """Draw the prompt as one line: fixed text by its tokens, a hole as one character."""
     segments = view.layout.segments
     total = max(1, sum(view.measure.tokens(i) for i in range(len(segments))))
-    room = max(1, _STRIP - sum(s.is_hole for s in segments))
+    room = max(1, width - sum(s.is_hole for s in segments))
     line, seen = "", []
     for index, segment in enumerate(segments):
         scope = scope_of(segment)

@@ -19,7 +19,7 @@ def cost_text(cost: Cost) -> str:
         now, then = cost.usd_per_thousand
         money = f"; ${now:,.2f} instead of ${then:,.2f} in 1,000 requests"
     if cost.below_minimum:
-        money = f"; shorter prompts than {cost.below_minimum:,} tokens are not cached there"
+        money = f"; prompts under {cost.below_minimum:,} tokens are not cached there"
     return f"{about}{counted(cost.tokens, 'token')}{blocks} ({cost.profile}){money}"
 
 

@@ -299,7 +299,8 @@ def test_values_that_stand_together_are_one_finding() -> None:
     assert found.primary == place(0, 3)
     assert found.cost is not None
     assert found.cost.tokens == 90
-    assert [step.place for step in found.related] == [place(2000, 3), place(4000, 3)]
+    steps = [(step.place, step.note) for step in found.related]
+    assert steps == [(place(2000, 3), "together with `b`"), (place(4000, 3), "printed again")]
     assert len(run(layout(clock, text(16), clock2, text(60)))) == 2
     assert len(run(layout(question, text(47), question2, text(60)))) == 1
     assert len(run(layout(question, text(48), question2, text(60)))) == 2

@@ -202,3 +202,30 @@ def test_a_model_of_which_nothing_is_known_is_said(run: Run, tree: Tree, model: 
     assert (
         "nothing is known of the model" in "".join(map(str, run("check", "--model", model, "a.j2")))
     ) is noted
+
+
+def test_one_configuration_counts_for_all_paths(run: Run, tree: Tree) -> None:
+    tree(
+        {
+            "a/promptlint.toml": 'ignore = ["PL101"]',
+            "a/x.j2": BAD,
+            "b/pyproject.toml": "[tool.promptlint]\n",
+            "b/y.j2": BAD,
+            "c/z.j2": BAD,
+            ".git/x": "",
+        }
+    )
+    assert run("check", "a/x.j2") == (0, "No findings in 1 file\n", "")
+    for paths in (("a/x.j2", "b/y.j2", "c"), ("c", "b", "a")):  # whatever comes first
+        code, out, err = run("check", *paths)
+        assert (code, out.splitlines()[-1]) == (1, "3 findings (3 warnings) in 3 files")
+        assert [line.split()[1] for line in err.splitlines()] == ["a/promptlint.toml", "b/pyproject.toml"]
+    assert run("check", "a", "b", "--isolated")[2] == ""
+
+
+def test_a_narrow_terminal_narrows_the_report(run: Run, tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree({"a.j2": "x" * 200 + BAD})
+    assert max(map(len, run("check")[1].splitlines()[1:])) > 60
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "60")
+    assert max(map(len, run("check", "--color", "never")[1].splitlines()[1:])) <= 60

@@ -122,3 +122,47 @@ def test_branches_of_a_condition_are_told_apart(run: Run, tree: Tree) -> None:
     assert "[else of if a] You are a parrot." in out
     segments = json.loads(run("layout", "--isolated", "a.j2", "--format", "json")[1])[0]["segments"]
     assert [s["guards"] for s in segments][:3] == [["if a"], ["elif b"], ["else of if a"]]
+
+
+VARIANTS = """
+from openai import OpenAI
+
+RULES = "You answer questions about ships and their cargo. " * 20
+
+
+def system(tone: str, more: bool) -> str:
+    text = RULES
+    text += f"Be {tone}."
+    if more:
+        text += "Name the source of each figure that you give in your answer."
+    return text
+
+
+def ask(client: OpenAI, question: str):
+    return client.chat.completions.create(
+        model="gpt-4o", messages=[{"role": "system", "content": RULES + question}, {"role": "user", "content": "Go."}]
+    )
+
+
+def say(client: OpenAI, question: str):
+    messages = [{"role": "system", "content": system("kind", True)}, {"role": "user", "content": question}]
+    first = client.chat.completions.create(model="gpt-4o", messages=messages)
+    messages = [{"role": "system", "content": system("short", False)}, {"role": "user", "content": question}]
+    return first, client.chat.completions.create(model="gpt-4o", messages=messages)
+"""
+
+
+def test_variants_of_one_function_are_shown_once(run: Run, tree: Tree) -> None:
+    tree({"app.py": VARIANTS})
+    code, out, _ = run("layout", "--isolated", "app.py")
+    assert code == 0
+    heads = [line for line in out.splitlines() if "of fixed text (" in line]
+    names = [head.partition(":")[0] for head in heads]
+    assert names.count("request in say") == 2  # two requests, whatever they share
+    assert sum(name.endswith("in system") for name in names) == 1
+    assert "  the longest of " in out
+    full = run("layout", "--isolated", "app.py", "--all")[1]
+    assert full.count("of fixed text (") > len(heads)
+    assert "the longest of" not in full
+    shown = json.loads(run("layout", "--isolated", "app.py", "--format", "json")[1])
+    assert len(shown) == full.count("of fixed text (")

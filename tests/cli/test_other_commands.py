@@ -112,6 +112,44 @@ def test_init_leaves_hooks_it_does_not_understand(run: Run, tree: Tree) -> None:
     assert (root / ".pre-commit-config.yaml").read_text() == text
 
 
+@pytest.mark.parametrize(
+    ("text", "repositories", "keys"),
+    [
+        ("repos:\n- repo: one\n  hooks: []\nci:\n  skip: []\n", ["one", "local"], ["repos", "ci"]),
+        (
+            "repos:\n  - repo: one\n    hooks: []\n\n# of the service\nci: {}\n",
+            ["one", "local"],
+            ["repos", "ci"],
+        ),
+        (
+            "repos:\n  - repo: one\n    hooks:\n      - id: a\n    # b\n  - repo: two\n    hooks: []",
+            ["one", "two", "local"],
+            ["repos"],
+        ),
+        ("repos:\r\n- repo: one\r\n  hooks: []\r\n", ["one", "local"], ["repos"]),
+        ("# hooks\nrepos:\n", ["local"], ["repos"]),
+        ("# none yet\n", ["local"], ["repos"]),
+    ],
+)
+def test_init_adds_its_hook_to_the_list(
+    run: Run, tree: Tree, text: str, repositories: list[str], keys: list[str]
+) -> None:
+    path = tree({}) / ".pre-commit-config.yaml"
+    path.write_bytes(text.encode())
+    assert run("init")[0] == 0
+    new = path.read_bytes().decode()
+    data = yaml.safe_load(new)
+    assert ([one["repo"] for one in data["repos"]], list(data)) == (repositories, keys)
+    assert data["repos"][-1]["hooks"][0]["id"] == "promptlint"
+    assert new.count("\r\n") == (new.count("\n") if "\r" in text else 0)
+
+
+def test_init_leaves_a_hidden_configuration(run: Run, tree: Tree) -> None:
+    root = tree({".promptlint.toml": ""})
+    assert run("init", "--no-hook")[1] == ".promptlint.toml: left as it is\n"
+    assert not (root / "promptlint.toml").exists()
+
+
 def git(root: Path, *arguments: str) -> None:
     identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
     subprocess.run(["git", *identity, *arguments], cwd=root, check=True, capture_output=True)
@@ -203,6 +241,17 @@ def test_fix_names_what_it_leaves(run: Run, tree: Tree) -> None:
     assert run("fix", "--force-exclude", "build/b.py") == (0, "", "")
     assert (root / "build/b.py").read_text() == LISTING
     assert run("fix", "--ignore", "PL1", "app.py")[0] == 0
+
+
+def test_fix_names_the_file_it_cannot_write(run: Run, tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree({"app.py": LISTING})
+
+    def refuse(path: Path) -> None:
+        raise OSError(13, "Permission denied", f"{path}.tmp")
+
+    monkeypatch.setattr("promptlint.cli.fix.replacing", refuse)
+    code, _, err = run("fix", "app.py")
+    assert (code, err.splitlines()[0]) == (2, "error: app.py: cannot be written: Permission denied")
 
 
 def test_watch_yields_after_a_change(tree: Tree) -> None:

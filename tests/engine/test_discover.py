@@ -27,7 +27,13 @@ def test_types_by_name() -> None:
     assert type_of("chat_templates/llama.jinja") is FileType.CHAT_TEMPLATE
     assert type_of("a.yaml") is FileType.DOCUMENT
     assert type_of("a.rs") is None
-    assert type_of("setup.py.j2") is type_of("flow.yaml.jinja2") is type_of("Dockerfile.j2") is None
+    assert (
+        type_of("setup.py.j2")
+        is type_of("flow.yaml.jinja2")
+        is type_of("Dockerfile.j2")
+        is type_of("x.sd.jinja")
+        is None
+    )
     assert type_of("system.md.j2") is type_of("prompt.yaml.j2") is type_of("v1.2.j2") is FileType.JINJA
     assert type_of(".md") is None
 

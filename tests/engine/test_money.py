@@ -65,7 +65,7 @@ def test_a_prompt_under_the_minimum_has_no_price(tmp_path: Path) -> None:
     (finding,) = (one for one in report.findings if one.code == "PL102")
     assert finding.cost.usd_per_thousand is None
     assert finding.cost.below_minimum == 1024
-    assert "shorter prompts than 1,024 tokens are not cached" in cost_text(finding.cost)
+    assert "prompts under 1,024 tokens are not cached" in cost_text(finding.cost)
     assert decode(json.loads(json.dumps(encode(finding)))) == finding
 
 

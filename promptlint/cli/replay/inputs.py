@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptlint.cli.common import read_config, start_of
+from promptlint.cli.common import read_config
 from promptlint.errors import InputError, NothingToCheckError
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _rendered(path: str, options: dict[str, Any]) -> Iterator[Prompt]:
     from promptlint_runtime.render import Renderer
 
     file = Path(path)
-    settings = read_config(None, False, start_of((path,)))
+    settings = read_config(None, False, (path,))
     jinja = settings.jinja
 
     roots = [folder.resolve() for folder in (Path.cwd(), file.parent, settings.root)]
@@ -113,7 +113,7 @@ def _of_layouts(path: str, options: dict[str, Any]) -> Iterator[Prompt]:
     from promptlint_runtime.prompts import read_contexts
     from promptlint_runtime.vary import parse_scopes, vary
 
-    settings = read_config(None, False, start_of((path.rpartition(":")[0] or path,)))
+    settings = read_config(None, False, (path.rpartition(":")[0] or path,))
     context = options["context"]
     rows = read_contexts(read(context, str(context))) if context else [{}]
     scopes = parse_scopes(options["vary"] or "session,request")

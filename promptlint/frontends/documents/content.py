@@ -47,14 +47,10 @@ def read_content(text: MappedText, context: Context, style: str = "") -> Content
     fragment = jinja.segments(text, context)
     segments = fragment.segments
     names = fields.brace_names(text.text)
-    if (
-        guessed
-        and names
-        and "{%" not in text.text
-        and any(o.what == "parse-error" for o in fragment.observations)
-    ):
-        # Doubled braces around what is no expression are escaped ones, beside fields in single braces.
-        return Content(fields.segments(text, "format"))
+    if guessed and "{%" not in text.text and any(o.what == "parse-error" for o in fragment.observations):
+        # Doubled braces around what is no expression are escaped ones, beside fields in single braces; else they
+        # are marks of the program's own, as ``{{if notes}}``.
+        return Content(fields.segments(text, "format" if names else "mustache"))
     if names:
         both = (piece for whole in segments for piece in _second_stage(whole, text, names))
         segments = tuple(islice(both, MAX_PIECES + 1))

@@ -107,7 +107,8 @@ class Emitter:
     def _hole(self, part: Hole, guards: tuple[Guard, ...]) -> Segment:
         cause = part.cause
         if part.loop and part.loop in self.loops and cause is None:
-            cause = Cause(Kind.COUNTER, Scope.REQUEST, part.expression, Confidence.HIGH, part.place)
+            way = (part.given,) if part.given is not None else ()
+            cause = Cause(Kind.COUNTER, Scope.REQUEST, part.expression, Confidence.HIGH, part.place, way)
         kind = OriginKind.CALL if part.call else OriginKind.VARIABLE
         # A number that is counted within the text is no counter of requests.
         of_message = _OF_A_MESSAGE.search(part.name) is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from dataclasses import replace
 
 from promptlint.frontends.python import access, decorators, known, loops, objects, text
 from promptlint.frontends.python.conditions import guard_of, truth
@@ -115,6 +116,10 @@ def assign(m: Machine, target: ast.expr, value: Value, frame: Frame) -> None:
             value = unknown_like(value, cause=value.cause, name=target.id)
         elif isinstance(value, ListV) and not value.name:
             value.name = target.id
+            if (
+                value.order is not None and value.order.what == "set()"
+            ):  # which shows nothing of what is in it
+                value.order = replace(value.order, what=target.id)
         if target.id in frame.exports:
             frame.module.names[target.id] = value
             if isinstance(value, Obj):

@@ -227,3 +227,10 @@ def test_claims_needs_no_parser() -> None:
     assert documents.claims("a/prompts/b.yaml", "x: 1")
     assert not documents.claims("a/b.yaml", "x: 1\ny: [2]")
     assert not documents.claims("a/b.py", "prompt: x")
+
+
+def test_marks_of_a_program_of_its_own_are_no_broken_jinja() -> None:
+    text = "You help.\n{{if notes}}\n## Notes\n{{notes}}\n{{endif}}\nAnswer with care.\n"
+    layout = one("prompts/help.md", text)
+    assert (layout.observations, layout.complete) == ((), True)
+    assert "notes" in [s.origin.name for s in layout.segments if s.is_hole]

@@ -159,3 +159,15 @@ def test_a_machine_is_the_same_in_each_of_its_processes() -> None:
     )
     scopes = {s.cause.kind: s.scope for s in program.request.segments if s.cause is not None}
     assert (scopes[Kind.ENVIRONMENT], scopes[Kind.CLOCK]) == (Scope.MACHINE, Scope.PROCESS)
+
+
+def test_an_empty_set_is_called_by_its_name() -> None:
+    program = run(
+        ENTERING.replace("question=question", "question=', '.join(seen)").replace(
+            "    text =", "    seen = set()\n    seen.add(question)\n    seen.add(user)\n    text =", 1
+        )
+    )
+    [order] = [
+        s.cause for s in program.request.segments if s.cause is not None and s.cause.kind is Kind.UNORDERED
+    ]
+    assert order.what == "seen"
