@@ -113,7 +113,7 @@ class _Run:
         """Every file that an include or import may lead to."""
         listing = dict.fromkeys((*(t.path for t in self._found.targets), *self._found.listing))
         alone = {t.file.parent for t in self._found.targets if t.alone}
-        for folder in sorted(alone):
+        for folder in sorted({*alone, *self._found.inner}):
             if folder.is_dir():
                 listing.update(dict.fromkeys(project_listing(folder, self._config, self._request.cwd)))
         return tuple(listing)
