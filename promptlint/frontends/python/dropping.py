@@ -31,6 +31,9 @@ _FOR_A_REQUEST = re.compile(
     re.IGNORECASE,
 )
 _MANY = re.compile(r"max|limit|budget|remain|quota|token|keep|to_remove|to_delete", re.IGNORECASE)
+_OF_TOOLS = re.compile(
+    r"(!=|not in)\s*\(?['\"](tool|function|tool_result|thinking|reasoning)['\"]|not .*tool_calls"
+)
 # Whoever deletes one message, or moves the system's, does not shorten a conversation.
 _BY_WHAT_IT_IS = re.compile(r"(\.|_|\b)(id|uid|uuid|key|role)\b")
 
@@ -45,6 +48,21 @@ def dropping(body: Body) -> Seen:
             by = {keyword.arg for keyword in node.keywords}
             if is_turns(node.args[0]) and by & {"max_tokens", "max_length", "token_counter"}:
                 yield "history-cut", node
+    yield from _kinds_left_out(body)
+
+
+def _kinds_left_out(body: Body) -> Seen:
+    """Yield where an object drops the results of tools from the turns that it keeps, all but the newest of which were sent."""
+    for node in body.of(ast.Assign):
+        made = node.value
+        if (
+            isinstance(made, ast.ListComp)
+            and isinstance(node.targets[0], ast.Attribute)
+            and is_turns(node.targets[0])
+            and ast.unparse(made.generators[0].iter) == ast.unparse(node.targets[0])
+            and any(_OF_TOOLS.search(ast.unparse(test)) for test in made.generators[0].ifs)
+        ):
+            yield "history-cut", made
 
 
 def _windows(body: Body) -> Seen:

@@ -69,6 +69,11 @@ def is_conversation(value: ListV) -> bool:
     )
 
 
+def holds_turns(value: ListV) -> bool:
+    """Tell whether a list is what a conversation begins with: messages, and nothing else."""
+    return bool(value.items) and all(is_message(i.value) for i in value.items)
+
+
 def opened(items: list[Item]) -> list[Item]:
     """Return the items of a list without what may have been put in before, where a system message opens it."""
     if len(items) < 2:

@@ -16,10 +16,22 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
+from promptlint.frontends.python.forms import holds_turns
 from promptlint.frontends.python.machine import Machine
 from promptlint.frontends.python.modules import Read
 from promptlint.frontends.python.nodes import blocks, walk
-from promptlint.frontends.python.values import Choice, ClassV, DictV, FuncV, Item, ListV, Obj, Unknown, Value
+from promptlint.frontends.python.values import (
+    Choice,
+    ClassV,
+    DictV,
+    FuncV,
+    Item,
+    ListV,
+    Obj,
+    Str,
+    Unknown,
+    Value,
+)
 from promptlint.layout import Cause, Kind
 
 MAX_STEPS = 400  # of one method that fills
@@ -37,9 +49,18 @@ def fill(cls: ClassV, obj: Obj, declared: Iterable[tuple[str, ast.AnnAssign]] = 
     for attr, statement in declared:
         if attr in fillers(cls) and _LIST.match(ast.unparse(statement.annotation)):
             obj.attrs[attr] = ListV([])
-    for attr, value in obj.attrs.items():
-        if isinstance(value, (ListV, DictV)) and _is_empty(value) and attr in fillers(cls):
+    for attr, value in list(obj.attrs.items()):
+        if attr not in fillers(cls):
+            continue
+        if isinstance(value, Str) and not value.parts:  # set by then: ``self.summary = ""``
+            obj.attrs[attr] = Unknown(None, name=attr, path=attr)
+        if not isinstance(value, (ListV, DictV)):
+            continue
+        if _is_empty(value):
             _put(obj, attr, value)
+        elif isinstance(value, ListV) and holds_turns(value):  # there have been turns since
+            some = Unknown(None, name=f"{attr}[]", path=f"{attr}[]")
+            value.items.append(Item(some, spread=True))
 
 
 def _put(obj: Obj, attr: str, value: ListV | DictV) -> None:

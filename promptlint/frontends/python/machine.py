@@ -33,7 +33,7 @@ from promptlint.frontends.python.values import (
     Value,
     choice,
 )
-from promptlint.layout import Cause, Guard, Step
+from promptlint.layout import ROWS, Cause, Guard, Kind, Scope, Step
 from promptlint.source import Place
 
 if TYPE_CHECKING:
@@ -231,6 +231,13 @@ def step(cause: Cause | None, place: Place, note: str) -> Cause | None:
     return replace(cause, chain=(*cause.chain, Step(place, note)))
 
 
+def printed(cause: Cause) -> Cause | None:
+    """Return what the last turns are within a text: the conversation, which a rule of its own is about."""
+    if cause.variant == ROWS:
+        return None
+    return replace(cause, kind=Kind.HISTORY, scope=Scope.SESSION, variant="")
+
+
 def passed(value: Value, place: Place, note: str) -> Value:
     """Return a value that went through a place, with the place added to the way of its causes."""
     if isinstance(value, Str):
@@ -316,6 +323,7 @@ def hole(place: Place, value: Value, expression: str) -> Hole:
             value.name or value.path,
             worst(value.cause, value.holds),
             value.loop,
+            call=value.path.endswith("()"),
             multiline=value.multiline,
             root=root_of(value),
         )

@@ -64,7 +64,7 @@ class Hole:
     name: str = ""
     cause: Cause | None = None
     loop: int = 0  # id of the loop whose counter this is
-    call: bool = False
+    call: bool = False  # the value is what a call gave of which nothing is known
     multiline: bool = True  # the value may contain a newline
     root: str = ""  # the name that the value's expression begins with
     field: str = ""  # the field of a template that the value fills

@@ -33,6 +33,7 @@ from promptlint.frontends.python.naming import (
     is_prompt_name,
     path_of,
 )
+from promptlint.frontends.python.opening import set_again
 from promptlint.frontends.python.pieces import Hole, disorder
 from promptlint.frontends.python.requests import request, unordered_tools
 from promptlint.frontends.python.values import (
@@ -268,7 +269,8 @@ class Recorder(HistoryWatch):
         if not (isinstance(first, ast.Subscript) and access.plain(m.evaluate(first.slice, frame)) == 0):
             return
         name = getattr(first.value, "id", getattr(first.value, "attr", ""))
-        if not (HISTORY.search(name) or is_history(m.evaluate(first.value, frame))):
+        turns = m.evaluate(first.value, frame)
+        if not (HISTORY.search(name) or is_history(turns)):
             return
         place = frame.module.place(node)
         emitter = self.emitter(m)
@@ -276,6 +278,11 @@ class Recorder(HistoryWatch):
         emitter.message += 1
         emitter.parts((Hole(place, name, "messages"),))
         layout = self._layout(m, f"{name} in {where(frame)}", place, LayoutKind.PROMPT, Confidence.MEDIUM)
+        if set_again(m, first.value, turns, value, frame):
+            seen = Observation(
+                "history-rewritten", place, frame.module.text(node), confidence=Confidence.MEDIUM
+            )
+            layout = replace(layout, observations=(seen,))
         self.add(m, layout.with_segments(tuple(emitter.segments)))
 
     def message(self, m: Machine, value: Obj, node: ast.Call, frame: Frame) -> None:

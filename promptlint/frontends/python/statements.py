@@ -10,6 +10,7 @@ from promptlint.frontends.python import access, decorators, known, loops, object
 from promptlint.frontends.python.conditions import guard_of, truth
 from promptlint.frontends.python.machine import Frame, Machine, join, passed, unknown_like
 from promptlint.frontends.python.nodes import walk
+from promptlint.frontends.python.opening import content_of
 from promptlint.frontends.python.values import (
     NONE,
     ClassV,
@@ -191,6 +192,8 @@ def _set_item(m: Machine, target: ast.Subscript, value: Value, frame: Frame) -> 
     key = m.evaluate(target.slice, frame)
     if access.plain(key) == "content":
         m.recorder.opened(m, target.value, value, target, frame)
+    elif access.plain(key) == 0 and (content := content_of(value)) is not None:
+        m.recorder.opened(m, target, content, target, frame)
     if isinstance(owner, DictV):
         access.store(m, owner, key, value, target, frame)
         m.recorder.entry(m, owner, key, value, target, frame)

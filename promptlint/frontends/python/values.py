@@ -52,6 +52,7 @@ class Const(Value):
 
 
 NONE = Const(None)
+ABSENT = Const(None)  # an argument that some calls are given and others are not
 
 
 class Str(Value):

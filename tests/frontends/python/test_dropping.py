@@ -177,3 +177,21 @@ def fit(messages, lines, remaining_tokens, used, budget):
     return kept, "role"
 """)
     assert places(found) == ([("history-cut", test)] if cut else [])
+
+
+@pytest.mark.parametrize(
+    ("kept", "cut"),
+    [
+        ('m for m in self.messages if m["role"] != "tool"', True),
+        ('m for m in self.messages if not m.get("tool_calls")', True),
+        # The system message has a place of its own; another list.
+        ('m for m in self.messages if m["role"] != "system"', False),
+        ('m for m in shown if m["role"] != "tool"', False),
+    ],
+)
+def test_an_object_forgets_what_tools_gave(talking: Run, kept: str, cut: bool) -> None:
+    found = talking(f"""
+def start(self, shown):
+    self.messages = [{kept}]
+""")
+    assert places(found) == ([("history-cut", f"[{kept}]")] if cut else [])
