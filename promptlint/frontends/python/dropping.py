@@ -120,7 +120,7 @@ def _taken_out(body: Body) -> Seen:
         if too_many is None:
             too_many = _too_many(body)
         few = not isinstance(loop, ast.While) and _leaves_last(loop.iter)
-        if (few or too_many) and not any(map(_by_what_it_is, inside)):
+        if (few or too_many or any(map(_used_up, inside))) and not any(map(_by_what_it_is, inside)):
             yield from (("history-cut", call) for call in taken)
 
 
@@ -141,6 +141,16 @@ def _too_many(body: Body) -> bool:
     return any(
         isinstance(node.ops[0], ast.Gt | ast.GtE | ast.Lt | ast.LtE) and _MANY.search(ast.unparse(node))
         for node in body.of(ast.Compare)
+    )
+
+
+def _used_up(node: ast.AST) -> bool:
+    """Tell whether a condition asks whether what is kept with a turn has run out: ``turns[i].left < 0``."""
+    return (
+        isinstance(node, ast.Compare)
+        and isinstance(node.ops[0], ast.Lt | ast.LtE)
+        and getattr(node.comparators[0], "value", None) == 0
+        and any(isinstance(n, ast.Subscript) and is_turns(n.value) for n in walk(node.left))
     )
 
 
@@ -173,13 +183,14 @@ def _until_enough(body: Body) -> Seen:
             if not isinstance(test, ast.If) or id(test) in seen or not _asks(test.test, excess):
                 continue
             seen.add(id(test))
-            counts = {
-                last_name(node.target)
-                for node in test.body
-                if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Sub)
-            }
-            if counts & excess and _of_turns(body):
-                yield "history-cut", test.test
+            for node in test.body:
+                if (
+                    isinstance(node, ast.AugAssign)
+                    and isinstance(node.op, ast.Sub)
+                    and last_name(node.target) in excess
+                    and _of_turns(body)
+                ):
+                    yield "history-cut", node
 
 
 def _asks(test: ast.expr, names: set[str]) -> bool:

@@ -126,8 +126,11 @@ def _parts(body: Body) -> frozenset[str]:
         node.targets[0].id
         for node in body.of(ast.Assign)
         if isinstance(node.targets[0], ast.Name)
-        and isinstance(node.value, ast.ListComp)
-        and _over_turns(node.value.generators[0].iter, body)
+        and (
+            _over_turns(node.value.generators[0].iter, body)
+            if isinstance(node.value, ast.ListComp)
+            else isinstance(node.value, ast.Call) and any(map(is_turns, node.value.args))
+        )
     )
 
 
@@ -232,6 +235,8 @@ def _but_last(node: ast.expr, lists: frozenset[str], *, more_than_one: bool = Fa
     if not (isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice)):
         return False
     upper = node.slice.upper
+    if isinstance(upper, ast.Call) and last_name(upper.func) == "max" and upper.args:
+        upper = upper.args[0]  # ``max(len(images) - keep, 0)``
     if more_than_one and upper is not None and ast.unparse(upper) == "-1":
         return False
     negative = isinstance(upper, ast.UnaryOp) and isinstance(upper.op, ast.USub)

@@ -212,6 +212,11 @@ def strip(messages):
             "for i in picked[:-keep]:\n  for b in messages[i]['content']:\n   b['content'] = NOTE",
             "b['content']",
         ),
+        (
+            "places_of_images(messages)",
+            "for part, i in picked[: max(len(picked) - keep, 0)]:\n  part[i] = NOTE",
+            "part[i]",
+        ),
         ("[b for m in messages for b in m['content']]", "for b in picked:\n  b['text'] = NOTE", ""),
         ("[b for b in boxes]", "for b in picked[:-3]:\n  b['text'] = NOTE", ""),
         ("[b for m in messages for b in m['content']]", "for b in picked[:-3]:\n  seen[0] = b['text']", ""),
