@@ -36,7 +36,7 @@ _MAY_BE_TURNS = re.compile(
     re.IGNORECASE,
 )
 _AROUND = 40  # characters of fixed text in a message that is a turn: a name, a time
-_ASKS = re.compile(r"user|human", re.IGNORECASE)
+_ANSWERS = re.compile(r"assistant|reply|answer|response|completion|choices", re.IGNORECASE)
 _CUT = "cut"
 
 
@@ -349,7 +349,7 @@ def _last_of_copy(node: ast.expr, frame: Frame) -> bool:
 
 
 def _behind_answer(node: ast.expr, name: str, function: ast.AST) -> bool:
-    """Tell whether what was appended last, by the order of the text, is no turn of the user: an answer goes on."""
+    """Tell whether what was appended last, by the order of the text, is an answer: it goes on."""
     last: ast.Call | None = None
     for call in walk(function):
         if (
@@ -360,7 +360,7 @@ def _behind_answer(node: ast.expr, name: str, function: ast.AST) -> bool:
             and (last.lineno if last is not None else 0) <= call.lineno <= node.lineno
         ):
             last = call
-    return last is not None and not _ASKS.search(ast.unparse(last))
+    return last is not None and _ANSWERS.search(ast.unparse(last)) is not None
 
 
 def _with_the_others(node: ast.Subscript, frame: Frame) -> bool:
