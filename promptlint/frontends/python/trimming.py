@@ -52,19 +52,22 @@ from promptlint.frontends.python.turnlists import (
 from promptlint.layout import Confidence, Layout, LayoutKind, Observation
 from promptlint.source import Span
 
-_TELLS = re.compile(r"[\"']role[\"']|\.role\b|[Mm]essage")
+_TELLS = ('"role"', "'role'", "message", "Message")
+_ROLE = re.compile(r"\.role\b")
 # Without one of these words a function has no conversation: most are done with at a glance.
 _WORDS = (
-    *("message", "hist", "turn", "conv", "transcript", "dialog"),
+    *("message", "hist", "conv", "transcript", "dialog"),
     *("msgs", "chat", "role", "memory", "rounds"),
 )
+_TURN = re.compile(r"(?<!re)turn")
 _BUDGET = re.compile(r"budget|remain|available|token|quota|limit", re.IGNORECASE)
 _SYSTEM = re.compile(r"system|developer", re.IGNORECASE)
 
 
 def trimming(module: Module) -> list[Layout]:
     """Return a layout without text that carries where a module shortens conversations; none where it does not."""
-    if module.tree is None or not _TELLS.search(module.source.text):
+    text = module.source.text
+    if module.tree is None or not (any(word in text for word in _TELLS) or _ROLE.search(text)):
         return []
     nodes = definitions(module.tree)
     classes = {
@@ -94,7 +97,7 @@ def trimming(module: Module) -> list[Layout]:
 
 def _tells_of_turns(text: str) -> bool:
     lowered = text.lower()
-    return any(word in lowered for word in _WORDS)
+    return any(word in lowered for word in _WORDS) or _TURN.search(lowered) is not None
 
 
 def _widest(seen: list[Observation]) -> list[Observation]:
