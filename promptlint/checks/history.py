@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from promptlint.checks.base import BY_PLACE, DATA, Measure
 from promptlint.checks.observed import Observed
-from promptlint.findings import Finding, Severity
-from promptlint.layout import Kind, Layout, Scope, Section, Segment
+from promptlint.findings import Severity
+from promptlint.layout import Kind
 
 CUT = Observed(
     "PL311",
@@ -18,25 +15,7 @@ CUT = Observed(
     "cut rarely and in large steps, or summarise once and go on from the summary",
     shows_code=True,
 )
-
-
-class _Rewritten(Observed):
-    __slots__ = ()
-
-    def observed(self, layout: Layout, measure: Measure) -> Iterator[Finding]:
-        """Leave out a first message that is set again where the value in it has a rule of its own."""
-        if not any(map(_told, layout.segments)):
-            yield from Observed.observed(self, layout, measure)
-
-
-def _told(segment: Segment) -> bool:
-    cause = segment.cause
-    if cause is None or segment.section is not Section.SYSTEM or not cause.scope.narrower_than(Scope.SESSION):
-        return False
-    return cause.kind not in DATA or cause.variant not in BY_PLACE
-
-
-REWRITTEN = _Rewritten(
+REWRITTEN = Observed(
     "PL312",
     "history-rewritten",
     ("history-rewritten",),
