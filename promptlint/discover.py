@@ -38,6 +38,7 @@ class Discovery:
     targets: tuple[Target, ...]
     listing: tuple[str, ...]
     unreadable: tuple[tuple[str, str], ...] = ()  # (folder, why)
+    inner: tuple[Path, ...] = ()  # folders that were named and lie within a project
 
 
 class Walker:
@@ -158,8 +159,11 @@ def discover(paths: Sequence[str], config: Config, cwd: Path, *, force_exclude: 
     walker = Walker(config, cwd)
     targets: dict[str, Target] = {}
     listing: dict[str, None] = {}
+    inner: list[Path] = []
     for path in _expand(paths, cwd):
         if path.is_dir():
+            if _project(path) not in (None, path):
+                inner.append(path)
             for absolute, below, test in walker.walk(path):
                 if test:
                     continue
@@ -172,7 +176,7 @@ def discover(paths: Sequence[str], config: Config, cwd: Path, *, force_exclude: 
             listing[shown] = None
             kind = type_of(path.as_posix(), walker.include) or FileType.DOCUMENT
             targets[shown] = Target(shown, path, kind, named=not force_exclude, alone=True)
-    return Discovery(tuple(targets.values()), tuple(listing), tuple(walker.unreadable))
+    return Discovery(tuple(targets.values()), tuple(listing), tuple(walker.unreadable), tuple(inner))
 
 
 def discover_text(name: str, config: Config, cwd: Path, *, force_exclude: bool = False) -> Discovery:
@@ -186,21 +190,26 @@ def discover_text(name: str, config: Config, cwd: Path, *, force_exclude: bool =
 
 
 def project_listing(folder: Path, config: Config, cwd: Path) -> tuple[str, ...]:
-    """Return the files around a named file that its includes and imports may lead to.
+    """Return the files around a named file or folder that its includes and imports may lead to.
 
-    They are those of the project, which a configuration file, a pyproject.toml or ``.git`` marks. Where
+    They are those of the project, which a configuration file, a setup.py, a pyproject.toml or ``.git`` marks. Where
     nothing does they are those below the folder, or its own alone if there are too many: nobody wants a home
     folder searched.
     """
     walker = Walker(config, cwd)
-    marks = ("pyproject.toml", "promptlint.toml", ".git")
-    for parent in (folder, *folder.parents):
-        if any((parent / mark).exists() for mark in marks):
-            return tuple(walker.shown(absolute) for absolute, _, test in walker.walk(parent) if not test)
+    if (project := _project(folder)) is not None:
+        return tuple(walker.shown(absolute) for absolute, _, test in walker.walk(project) if not test)
     below = list(islice(walker.walk(folder), _MOST_UNMARKED + 1))
     if len(below) > _MOST_UNMARKED:
         return tuple(walker.shown(child) for child in sorted(folder.iterdir()) if child.is_file())
     return tuple(walker.shown(absolute) for absolute, _, test in below if not test)
+
+
+def _project(folder: Path) -> Path | None:
+    """Return the nearest folder, at or above one, that is marked as a project."""
+    marks = ("pyproject.toml", "promptlint.toml", "setup.py", ".git")
+    parents = (folder, *folder.parents)
+    return next((parent for parent in parents if any((parent / mark).exists() for mark in marks)), None)
 
 
 def _expand(paths: Sequence[str], cwd: Path) -> Iterator[Path]:

@@ -81,6 +81,7 @@ class Confidence(StrEnum):
 # Variants of a cause that only the place of a value tells: it came out of an argument, or stands apart from the text.
 ARGUMENT = "argument"
 APART = "apart"
+ROWS = "rows"  # variant of a cut of a list that only its use tells to be one of turns
 INCLUDED = "included here"  # the note of a step where one template brings in another
 
 
@@ -164,6 +165,7 @@ class Guard:
     cause: Cause | None = None
     name: str = ""  # the variable that decides it, for the catalogue
     names: tuple[str, ...] = ()  # every variable in it, where there are several
+    reads: tuple[str, ...] = ()  # the data in it, by the names that holes have: "builtins.input" for `line`
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +218,7 @@ class Parameter:
     scope: Scope = Scope.UNKNOWN
     cause: Cause | None = None
     choices: tuple[str, ...] = ()  # different values on different paths of the program
+    guards: tuple[Guard, ...] = ()  # the conditions that choose between them
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import errno
 import re
 import stat
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
@@ -59,22 +59,19 @@ class SourceFile:
     encoding: str = "utf-8"
     newline: str = "\n"
     bom: bool = False
-    _starts: list[int] = field(default_factory=list, repr=False, compare=False)
 
     @cached_property
     def digest(self) -> str:
         """Return a hash of the text, the key of every cache."""
         return blake2b(self.text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
-    @property
+    @cached_property
     def line_starts(self) -> list[int]:
         """Return the offset of each line's first character."""
-        if not self._starts:
-            self._starts.append(0)
-            find, at = self.text.find, 0
-            while (at := find("\n", at) + 1) > 0:
-                self._starts.append(at)
-        return self._starts
+        starts, find, at = [0], self.text.find, 0
+        while (at := find("\n", at) + 1) > 0:
+            starts.append(at)
+        return starts
 
     def position(self, offset: int) -> tuple[int, int]:
         """Return the 1-based line and column of an offset."""

@@ -177,8 +177,8 @@ def weaker(*confidences: Confidence) -> Confidence:
 def lost_text(cost: Cost | None, history: bool, unseen: str = "") -> str:
     """Say what is computed again: ``412 stable tokens (25 blocks) behind it``; ``unseen`` is a text not counted."""
     parts = []
-    # Beside a whole conversation a handful of tokens is nothing to speak of.
-    if cost is not None and cost.tokens and not (history and cost.tokens < NEAR):
+    # Beside a whole conversation, or a text of the program, a handful of tokens is nothing to speak of.
+    if cost is not None and cost.tokens and not ((history or unseen) and cost.tokens < NEAR):
         about = "about " if cost.estimated else ""
         # A profile without blocks counts each token as one; saying so twice helps nobody.
         told = 0 < cost.blocks < cost.tokens

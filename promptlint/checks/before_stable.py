@@ -109,6 +109,7 @@ class BeforeStable:
         cost = behind.cost(index, cause.scope, cause.kind, measure)
         history = behind.history(index, cause.scope, cause.kind) and not behind.opens_turns(index, cause.kind)
         history = history and (cause.variant not in BY_PLACE or cause.kind not in DATA)
+        history = history or behind.made_anew(index, cause)
         history = history or (cause.kind is Kind.UNORDERED and behind.turns_of(index, place))
         printed = behind.printed_by(place, measure) if cause.kind is Kind.UNORDERED else 0
         unseen = behind.unseen(index)

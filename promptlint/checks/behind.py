@@ -8,10 +8,11 @@ from functools import cached_property
 
 from promptlint.checks.base import DATA, NEAR, Measure, is_history, of_tokens
 from promptlint.findings import Cost
-from promptlint.layout import Guard, Kind, Layout, Scope, Section, Segment
+from promptlint.layout import Cause, Confidence, Guard, Kind, Layout, Scope, Section, Segment
 from promptlint.source import Place
 
 _TAG = re.compile(r"</?[\w:-]+>")
+_NEW = frozenset({Kind.CLOCK, Kind.RANDOM, Kind.IDENTIFIER})
 _WORD = re.compile(r"\w")
 
 
@@ -64,6 +65,19 @@ class Behind:
             return False
         there = self._layout.segments[last]
         return there.of_message != here.of_message
+
+    def made_anew(self, index: int, cause: Cause) -> bool:
+        """Tell whether a value that is new in each request stands in one of the turns that a loop makes for each.
+
+        ``[{"content": f"{now() - t.at} ago: {t.text}"} for t in turns]`` changes all of them. Where there is nothing
+        but what the loop makes, it makes requests.
+        """
+        here = self._layout.segments[index]
+        new = cause.scope is Scope.REQUEST and cause.confidence is Confidence.HIGH and cause.kind in _NEW
+        if not new or here.section is not Section.MESSAGES or self._layout.repeated:
+            return False
+        loops = [guard for guard in self._around(here) if guard.kind == "for"]
+        return any(not set(loops) <= set(segment.guards) for segment in self._layout.segments)
 
     def turns_of(self, index: int, loop: Place) -> bool:
         """Tell whether the loop at a place makes whole turns, with further turns behind the last of them.

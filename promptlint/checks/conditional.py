@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from promptlint.checks.asked import asked
 from promptlint.checks.base import (
     DATA,
     HOW_OFTEN,
@@ -56,6 +57,9 @@ class ConditionalSection:
     ) -> Finding | None:
         cause = guard.cause
         if cause is None or cause.scope is Scope.RELEASE or not _decides(guard, cause):
+            in_front = layout.segments[index].section is Section.SYSTEM
+            cause = asked(layout, guard) if in_front else None
+        if cause is None:
             return None
         if behind.kept_as_sent(index, cause.kind):
             return None
@@ -108,9 +112,11 @@ def _sections(layout: Layout) -> Iterator[tuple[int, Guard]]:
     told: set[Guard] = set()
     for index, segment in enumerate(layout.segments):
         for guard in segment.guards:
-            if guard.kind not in _BRANCHES or guard.cause is None:
+            if guard.kind not in _BRANCHES:
                 continue
-            if segment.section is Section.TOOLS and guard.cause.kind is not Kind.PER_USER:
+            if segment.section is Section.TOOLS and (
+                guard.cause is None or guard.cause.kind is not Kind.PER_USER
+            ):
                 continue  # mostly a setting, whatever its name is
             if segment.cause is not None and not guard.scope.narrower_than(segment.cause.scope):
                 told.add(guard)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from promptlint.checks.base import BY_PLACE, DATA, Measure
 from promptlint.checks.observed import Observed
-from promptlint.findings import Severity
-from promptlint.layout import Kind
+from promptlint.findings import Finding, Severity
+from promptlint.layout import Kind, Layout, Scope, Section, Segment
 
 CUT = Observed(
     "PL311",
@@ -15,7 +18,25 @@ CUT = Observed(
     "cut rarely and in large steps, or summarise once and go on from the summary",
     shows_code=True,
 )
-REWRITTEN = Observed(
+
+
+class _Rewritten(Observed):
+    __slots__ = ()
+
+    def observed(self, layout: Layout, measure: Measure) -> Iterator[Finding]:
+        """Leave out a first message that is set again where the value in it has a rule of its own."""
+        if not any(map(_told, layout.segments)):
+            yield from Observed.observed(self, layout, measure)
+
+
+def _told(segment: Segment) -> bool:
+    cause = segment.cause
+    if cause is None or segment.section is not Section.SYSTEM or not cause.scope.narrower_than(Scope.SESSION):
+        return False
+    return cause.kind not in DATA or cause.variant not in BY_PLACE
+
+
+REWRITTEN = _Rewritten(
     "PL312",
     "history-rewritten",
     ("history-rewritten",),

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from promptlint.catalog.profile import Profile
+from promptlint.checks.asked import asked, goes_on
 from promptlint.checks.base import DATA, HOW_OFTEN, Measure, Thresholds, costliest, weaker
 from promptlint.checks.marks import INJECTION, rules_of
 from promptlint.checks.observed import Observed
@@ -141,10 +142,14 @@ def _changes(layout: Layout, parameter: Parameter) -> bool:
     """Tell whether a parameter changes from one request of a conversation to the next.
 
     Several values on several paths of the program are a model or schema that was configured, but a
-    setting of the turn that is switched. What a user chooses holds for the conversation.
+    setting of the turn that is switched, and so is whatever the question chooses. What a user chooses
+    holds for the conversation.
     """
-    if layout.repeated and len(parameter.choices) > 1 and parameter.name in _OF_A_TURN:
-        return True
+    if len(parameter.choices) > 1:
+        if layout.repeated and parameter.name in _OF_A_TURN:
+            return True
+        if goes_on(layout) and any(asked(layout, guard) for guard in parameter.guards):
+            return True
     cause = parameter.cause
     if cause is None or cause.kind in DATA or cause.kind is Kind.PER_USER:
         return False

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from promptlint.checks.asked import asked, goes_on
 from promptlint.checks.base import DATA, Measure, Thresholds, costliest
 from promptlint.checks.before_stable import BeforeStable
 from promptlint.checks.observed import BEHIND_TOOLS, Observed
 from promptlint.findings import Finding, Severity
-from promptlint.layout import Cause, Confidence, Kind, Layout, Scope, Section
+from promptlint.layout import Cause, Confidence, Kind, Layout, Observation, Scope, Section
+from promptlint.words import shortened
 
 _TOOLS = frozenset({Section.TOOLS})
 _ORDER = frozenset({Kind.UNORDERED, Kind.TOOLS_ORDER})
@@ -78,7 +80,36 @@ DESCRIPTION = _Description(
     "keep tool definitions constant; say what changes in a message behind the system prompt",
     sections=_TOOLS,
 )
-CHANGE = Observed(
+
+
+@dataclass(frozen=True, slots=True)
+class ToolsChange:
+    """Reports tools that come and go: seen by the frontend, or chosen by what each request of a conversation asks."""
+
+    code: str = "PL303"
+    name: str = "tools-change"
+    default: bool = True
+
+    def run(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
+        """Yield one finding for each place where the list changes."""
+        seen = list(_SEEN_CHANGING.run(layout, measure, thresholds))
+        if not seen and goes_on(layout):
+            chosen = {
+                guard: cause
+                for segment in layout.segments
+                if segment.section is Section.TOOLS
+                for guard in segment.guards
+                if (cause := asked(layout, guard)) is not None
+            }
+            observed = (
+                Observation("tools-changed", guard.place, shortened(guard.expression), cause)
+                for guard, cause in chosen.items()
+            )
+            seen += _SEEN_CHANGING.run(replace(layout, observations=tuple(observed)), measure, thresholds)
+        yield from costliest(seen)
+
+
+_SEEN_CHANGING = Observed(
     "PL303",
     "tools-change",
     ("tools-changed",),
@@ -90,4 +121,4 @@ CHANGE = Observed(
     shows_code=True,
 )
 
-CHECKS = (ToolsOrder(), DESCRIPTION, CHANGE)
+CHECKS = (ToolsOrder(), DESCRIPTION, ToolsChange())

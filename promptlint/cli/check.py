@@ -243,6 +243,8 @@ class _Run:
         """Check again after each change, until interrupted."""
         from promptlint.cli.watching import changes
 
+        if "-" in self._paths:
+            raise UsageError("`-` cannot be watched", "name files or folders")
         for _ in changes(self._paths, self._config):
             if sys.stdout.isatty():
                 click.clear()

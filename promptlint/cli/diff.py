@@ -117,7 +117,12 @@ def _commit(revision: str, top: Path) -> str:
     try:
         said = _git("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}", cwd=top)
     except UsageError as error:
-        raise UsageError(f"{revision}: no such commit", error.next_step) from None
+        step = (
+            f"`promptlint diff HEAD {revision}` compares this path"
+            if Path(revision).exists()
+            else error.next_step
+        )
+        raise UsageError(f"{revision}: no such commit", step) from None
     return said.decode().split()[-1]
 
 

@@ -69,8 +69,8 @@ def spread(
 ) -> Iterator[tuple[Target, Result]]:
     """Yield what each ``work`` yields for its parts, as it comes; a process does the same part of all works in turn.
 
-    A process that is done with its part helps with the end of the others'. One that dies takes nobody with it: the
-    file that it was at gets an error.
+    A process that is done with its part helps with the end of the others', and leaves a work alone of which it has
+    none. One that dies takes nobody with it: the file that it was at gets an error.
 
     Raises:
         PromptlintError: one of the processes raised it.
@@ -78,6 +78,8 @@ def spread(
     import multiprocessing  # 15 ms
     from multiprocessing.connection import wait
 
+    if multiprocessing.get_start_method() == "fork":
+        _import_once()
     lock = multiprocessing.Lock()
     claims = [
         (work, _Claims(parts, lock, multiprocessing.RawArray("B", sum(map(len, parts)))))
@@ -128,6 +130,8 @@ class _Claims:
 
     def of(self, number: int) -> Iterator[Target]:
         """Yield the targets of one part, then what is left of the others, from their ends."""
+        if number >= len(self.parts):
+            return
         starts = [0, *accumulate(map(len, self.parts))]
         spans = [range(start, stop) for start, stop in pairwise(starts)]
         order = [
@@ -142,6 +146,13 @@ class _Claims:
                 self.lock.release()
             if free:
                 yield targets[index]
+
+
+def _import_once() -> None:
+    """Import what each process will need: a copy of this one has it from the start."""
+    from promptlint import checks, volatility  # noqa: F401
+    from promptlint.frontends import python  # noqa: F401
+    from promptlint.prefix import measure  # noqa: F401
 
 
 def _serve(

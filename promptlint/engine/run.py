@@ -113,7 +113,7 @@ class _Run:
         """Every file that an include or import may lead to."""
         listing = dict.fromkeys((*(t.path for t in self._found.targets), *self._found.listing))
         alone = {t.file.parent for t in self._found.targets if t.alone}
-        for folder in sorted(alone):
+        for folder in sorted({*alone, *self._found.inner}):
             if folder.is_dir():
                 listing.update(dict.fromkeys(project_listing(folder, self._config, self._request.cwd)))
         return tuple(listing)
@@ -198,12 +198,10 @@ class _Run:
         texts = [t for t in left if t.type is not FileType.PYTHON]
         python = [t for t in left if t.type is FileType.PYTHON]
         jobs = self._config.jobs
-        count = max(
-            processes(len(texts), jobs, WORTH_TEXTS),
-            processes(len(python), jobs, WORTH_PYTHON),
-        )
+        some = processes(len(texts), jobs, WORTH_TEXTS)
+        count = max(some, processes(len(python), jobs, WORTH_PYTHON))
         if count > 1:
-            works = (check_texts, shares(texts, count)), (check_python, neighbours(python, count))
+            works = (check_texts, shares(texts, some)), (check_python, neighbours(python, count))
             yield from spread(works, self._common())
             return
         for target in texts:

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from promptlint.checks import CHECKS, Thresholds
-from promptlint.findings import Finding, Status
-from promptlint.layout import Kind, Layout, Scope, Segment
+from promptlint.findings import Finding, Severity, Status
+from promptlint.layout import Confidence, Kind, Layout, Scope, Segment
 from tests.checks.build import MESSAGES, SYSTEM, Words, cause, guard, hole, layout, text
 
 R = Scope.REQUEST
@@ -78,3 +78,16 @@ def test_how_many_turns_there_are_is_no_input() -> None:
     inputs = guard(cause(Kind.REQUEST_INPUT, R), kind="for", expression="inputs")
     turns = turn(text(3), 2, guards=(inputs,))
     assert run(layout(ROLE, turns, turn(text(100), 3))) == []
+
+
+def test_a_time_in_each_of_the_turns_that_a_loop_makes() -> None:
+    loop = guard(kind="for", expression="turns", at=500)
+    now = cause(Kind.CLOCK, R, "`now()`")
+    said = turn(hole(None, "turn.text"), 2, guards=(loop,))
+    [found] = run(layout(ROLE, turn(hole(now), 2, guards=(loop,)), said))
+    assert (found.code, found.severity) == ("PL101", Severity.ERROR)
+    assert "the whole conversation" in found.message
+    # Requests that a loop makes, and a time that only a name tells of.
+    assert not run(layout(turn(hole(now), 2, guards=(loop,)), said))
+    named = hole(replace(now, confidence=Confidence.LOW))
+    assert not run(layout(ROLE, turn(named, 2, guards=(loop,)), said))

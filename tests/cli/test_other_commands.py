@@ -169,6 +169,10 @@ def test_diff_reports_only_what_is_new(run: Run, tree: Tree) -> None:
     assert "1 already in HEAD" in out
     assert run("diff", "HEAD", "a.j2")[0] == 0
     assert run("diff", "HEAD", "sub/c.j2")[0] == 1  # not there before
+    assert "`promptlint diff HEAD a.j2` compares this path" in run("diff", "a.j2")[2]
+    assert run("diff", "HEAD", "--ignore", "PL101", "--quiet") == (0, "", "")
+    assert run("diff", "HEAD", "-o", "out.json", "--format", "json")[:2] == (1, "")
+    assert json.loads((root / "out.json").read_text())["summary"]["active"] == 1
     code, _, err = run("diff", "no-such-branch")
     assert code == 2
     assert "no-such-branch" in err

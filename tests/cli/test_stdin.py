@@ -47,6 +47,8 @@ def test_an_assumption_is_said(run: Run, tree: Tree, pipe: Callable[[str], None]
     assert err == "note: standard input is read as Python; --stdin-filename NAME says what it is\n"
     pipe(CODE)
     assert run("check", "-", "--quiet") == (0, "", "")
+    code, _, err = run("check", "-", "--watch")
+    assert (code, err.splitlines()[0]) == (2, "error: `-` cannot be watched")
     pipe("It is {{ now() }}.")
     code, out, err = run("check", "-", "--format", "concise")
     assert out.startswith("stdin.jinja:1:7: PL101")

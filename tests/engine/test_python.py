@@ -73,3 +73,24 @@ def test_a_named_file_is_linked_with_its_project(tree: Tree) -> None:
     assert (finding.code, finding.primary.path) == ("PL101", "app.py")
     assert finding.origin is not None
     assert finding.origin.path == "clock.py"
+
+
+@pytest.mark.parametrize("mark", ["pyproject.toml", "setup.py", ".git/HEAD"])
+def test_a_named_folder_is_linked_with_its_project(tree: Tree, mark: str) -> None:
+    root = tree(
+        {
+            mark: "",
+            "clock.py": "from datetime import datetime\n\n\ndef stamp():\n    return datetime.now().isoformat()\n",
+            "app/ask.py": (
+                "from openai import OpenAI\n\nfrom clock import stamp\n\nRULES = 'You answer questions about ships. ' * 20\n\n\n"
+                "def ask(question):\n    system = f'It is {stamp()}. {RULES}'\n"
+                "    return OpenAI().chat.completions.create(model='gpt-4o', messages=[\n"
+                "        {'role': 'system', 'content': system}, {'role': 'user', 'content': question}])\n"
+            ),
+        }
+    )
+    report = check(Request(("app",), Config(root=root, cache=False), root))
+    (finding,) = report.active
+    assert (finding.code, finding.primary.path, report.files) == ("PL101", "app/ask.py", 1)
+    assert finding.origin is not None
+    assert finding.origin.path == "clock.py"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 from promptlint.frontends.python import access, engines, functions, library, methods, objects, text
 from promptlint.frontends.python.forms import CONTENT
@@ -12,6 +13,7 @@ from promptlint.frontends.python.machine import Frame, Machine, passed
 from promptlint.frontends.python.nodes import blocks
 from promptlint.frontends.python.pieces import Hole, Part, worst
 from promptlint.frontends.python.values import (
+    ABSENT,
     Bound,
     Choice,
     ClassV,
@@ -94,15 +96,39 @@ def arguments(m: Machine, node: ast.Call, frame: Frame) -> Arguments:
             out.keywords[keyword.arg] = value
             out.nodes[keyword.arg] = keyword.value
         elif isinstance(value, DictV):
-            for key, item in value.entries.items():
-                if isinstance(key, str):
-                    out.keywords.setdefault(key, item.value)
-            if value.rest:
-                out.rest = Unknown(
-                    frame.module.place(keyword.value), cause=worst(*(r.cause for r in value.rest))
-                )
+            _merge(out, value, keyword.value, frame)
+        elif _chosen(value):
+            _merge(out, _either(value), keyword.value, frame)
         else:
             out.rest = value
+    return out
+
+
+def _chosen(value: Value) -> TypeGuard[Choice]:
+    """Tell whether a condition chooses between mappings; a loop over some tries one after the other."""
+    return (
+        isinstance(value, Choice)
+        and value.guard.kind == "if"
+        and all(isinstance(v, DictV) for v in value.values)
+    )
+
+
+def _merge(out: Arguments, value: DictV, node: ast.expr, frame: Frame) -> None:
+    """Add the arguments that ``**value`` gives."""
+    for key, item in value.entries.items():
+        if isinstance(key, str) and key not in out.keywords:
+            out.keywords[key] = item.value
+    if value.rest:
+        out.rest = Unknown(frame.module.place(node), cause=worst(*(r.cause for r in value.rest)))
+
+
+def _either(value: Choice) -> DictV:
+    """Return a mapping that has under each key what some of several have there, and nothing where one has not."""
+    maps = [one for one in value.values if isinstance(one, DictV)]
+    out = DictV()
+    for key in dict.fromkeys(key for one in maps for key in one.entries):
+        out.entries[key] = Item(choice(value.guard, [one.get(key) or ABSENT for one in maps]))
+    out.rest = [rest for one in maps for rest in one.rest]
     return out
 
 

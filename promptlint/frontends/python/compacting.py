@@ -8,11 +8,6 @@ class or file that is named after its purpose (``compress``, ``HistoryReducer``,
     self.messages = messages[cut:]               the first turns are gone
     kept = [m for m in messages if id(m) in ids]; return system + kept
     compacted[index] = placeholder               a turn is emptied where it stands
-
-Elsewhere a list is only known to lose its first turns where the text says by which limit::
-
-    if len(messages) > limit:
-        messages = messages[first:]
 """
 
 from __future__ import annotations
@@ -26,7 +21,6 @@ from promptlint.frontends.python.turnlists import (
     SUMMARY,
     Body,
     Seen,
-    exceeds,
     is_turns,
     is_turns_name,
     last_name,
@@ -48,7 +42,6 @@ _OF_MANY = re.compile(r"summar(y|ies)|compacted|condensed", re.IGNORECASE)
 def compacting(body: Body) -> Seen:
     """Yield what a function does to a conversation that it gives back."""
     name = body.function.name
-    yield from _own_tail(body)
     yield from _summary_in_front(body)
     named = _PURPOSE.search(name) and not _OF_ONE.search(name)
     if not named and not _PURPOSE.search(body.owner):
@@ -69,21 +62,6 @@ def compacting(body: Body) -> Seen:
                     yield from _set_inside(target, node)
             elif last_name(target) in given or _kept(target):
                 yield from _rearranged(node.value, node, given)
-
-
-def _own_tail(body: Body) -> Seen:
-    """Yield where a conversation becomes what is behind one of its turns, because it has too many."""
-    for test in body.of(ast.If):
-        for node in test.body:
-            if (
-                isinstance(node, ast.Assign)
-                and isinstance(node.value, ast.Subscript)
-                and is_turns(node.targets[0])
-                and ast.unparse(node.value.value) == ast.unparse(node.targets[0])
-                and _from_somewhere(node.value)
-                and any(map(exceeds, walk(test.test)))
-            ):
-                yield "history-cut", node
 
 
 def _summary_in_front(body: Body) -> Seen:

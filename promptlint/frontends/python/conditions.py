@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from promptlint.frontends.python.machine import Frame, Machine
 from promptlint.frontends.python.nodes import walk
 from promptlint.frontends.python.pieces import Lit
-from promptlint.frontends.python.values import Const, DictV, FuncV, ListV, Obj, Str, Value
-from promptlint.layout import Guard, Scope
+from promptlint.frontends.python.values import Const, DictV, FuncV, ListV, Obj, Str, Unknown, Value
+from promptlint.layout import Guard, Kind, Scope
 
+_DATA = frozenset({Kind.RETRIEVED, Kind.REQUEST_INPUT})
 _PLAIN_CALLS = frozenset(
     (
         "len",
@@ -44,7 +46,25 @@ def guard_of(
         cause.scope if cause else Scope.UNKNOWN,
         cause,
         name_in(test),
+        reads=tuple(_traced(test, frame)) if cause is None else (),
     )
+
+
+def _traced(test: ast.expr, frame: Frame) -> Iterator[str]:
+    """Yield the traced data that a condition reads: what a hole of the same value is called."""
+    for name in _names_in(test):
+        value = frame.names.get(name)
+        if isinstance(value, Unknown) and value.cause is not None and value.cause.kind in _DATA:
+            yield value.name
+
+
+def _names_in(test: ast.expr) -> tuple[str, ...]:
+    """Return the names in a condition, remembered on its node."""
+    known: tuple[str, ...] | None = getattr(test, "_names_in", None)
+    if known is None:
+        known = tuple(n.id for n in walk(test) if isinstance(n, ast.Name))
+        test._names_in = known  # type: ignore[attr-defined]
+    return known
 
 
 def name_in(node: ast.expr) -> str:

@@ -31,6 +31,9 @@ _FOR_A_REQUEST = re.compile(
     re.IGNORECASE,
 )
 _MANY = re.compile(r"max|limit|budget|remain|quota|token|keep|to_remove|to_delete", re.IGNORECASE)
+_OF_TOOLS = re.compile(
+    r"(!=|not in)\s*\(?['\"](tool|function|tool_result|thinking|reasoning)['\"]|not .*tool_calls"
+)
 # Whoever deletes one message, or moves the system's, does not shorten a conversation.
 _BY_WHAT_IT_IS = re.compile(r"(\.|_|\b)(id|uid|uuid|key|role)\b")
 
@@ -45,6 +48,21 @@ def dropping(body: Body) -> Seen:
             by = {keyword.arg for keyword in node.keywords}
             if is_turns(node.args[0]) and by & {"max_tokens", "max_length", "token_counter"}:
                 yield "history-cut", node
+    yield from _kinds_left_out(body)
+
+
+def _kinds_left_out(body: Body) -> Seen:
+    """Yield where an object drops the results of tools from the turns that it keeps, all but the newest of which were sent."""
+    for node in body.of(ast.Assign):
+        made = node.value
+        if (
+            isinstance(made, ast.ListComp)
+            and isinstance(node.targets[0], ast.Attribute)
+            and is_turns(node.targets[0])
+            and ast.unparse(made.generators[0].iter) == ast.unparse(node.targets[0])
+            and any(_OF_TOOLS.search(ast.unparse(test)) for test in made.generators[0].ifs)
+        ):
+            yield "history-cut", made
 
 
 def _windows(body: Body) -> Seen:
@@ -102,7 +120,7 @@ def _taken_out(body: Body) -> Seen:
         if too_many is None:
             too_many = _too_many(body)
         few = not isinstance(loop, ast.While) and _leaves_last(loop.iter)
-        if (few or too_many) and not any(map(_by_what_it_is, inside)):
+        if (few or too_many or any(map(_used_up, inside))) and not any(map(_by_what_it_is, inside)):
             yield from (("history-cut", call) for call in taken)
 
 
@@ -123,6 +141,16 @@ def _too_many(body: Body) -> bool:
     return any(
         isinstance(node.ops[0], ast.Gt | ast.GtE | ast.Lt | ast.LtE) and _MANY.search(ast.unparse(node))
         for node in body.of(ast.Compare)
+    )
+
+
+def _used_up(node: ast.AST) -> bool:
+    """Tell whether a condition asks whether what is kept with a turn has run out: ``turns[i].left < 0``."""
+    return (
+        isinstance(node, ast.Compare)
+        and isinstance(node.ops[0], ast.Lt | ast.LtE)
+        and getattr(node.comparators[0], "value", None) == 0
+        and any(isinstance(n, ast.Subscript) and is_turns(n.value) for n in walk(node.left))
     )
 
 
@@ -155,13 +183,14 @@ def _until_enough(body: Body) -> Seen:
             if not isinstance(test, ast.If) or id(test) in seen or not _asks(test.test, excess):
                 continue
             seen.add(id(test))
-            counts = {
-                last_name(node.target)
-                for node in test.body
-                if isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Sub)
-            }
-            if counts & excess and _of_turns(body):
-                yield "history-cut", test.test
+            for node in test.body:
+                if (
+                    isinstance(node, ast.AugAssign)
+                    and isinstance(node.op, ast.Sub)
+                    and last_name(node.target) in excess
+                    and _of_turns(body)
+                ):
+                    yield "history-cut", node
 
 
 def _asks(test: ast.expr, names: set[str]) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from promptlint.frontends.python import text
 from promptlint.frontends.python.engines import role_of
 from promptlint.frontends.python.forms import CONTENT, opened, pair
-from promptlint.frontends.python.machine import fixed
+from promptlint.frontends.python.machine import fixed, printed
 from promptlint.frontends.python.methods import filled_messages
 from promptlint.frontends.python.pieces import Alt, Hole, Lit, Loop, Part, Seg, flat
 from promptlint.frontends.python.values import (
@@ -56,8 +56,7 @@ _GIVEN = re.compile(
     re.IGNORECASE,
 )
 _OF_A_MESSAGE = re.compile(
-    r"(^|(?<!choices)[._])(messages?|msgs?|turns?|history)(\[\])?\.(content|parts|text|blocks)\b",
-    re.IGNORECASE,
+    r"(^|[._])(messages?|msgs?|turns?|history)(\[\])?\.(content|parts|text|blocks)\b", re.IGNORECASE
 )
 
 
@@ -76,6 +75,7 @@ class Emitter:
     section: Section = Section.MESSAGES
     role: str = ""
     message: int = 0
+    turns: bool = False  # what is appended are kept turns themselves, not a text that they are printed into
 
     def parts(self, parts: Iterable[Part], guards: tuple[Guard, ...] = ()) -> None:
         """Append text."""
@@ -107,10 +107,11 @@ class Emitter:
 
     def _hole(self, part: Hole, guards: tuple[Guard, ...]) -> Segment:
         cause = part.cause
+        if cause is not None and cause.kind is Kind.HISTORY_REWRITE and not self.turns:
+            cause = printed(cause)
         if part.loop and part.loop in self.loops and cause is None:
             way = (part.given,) if part.given is not None else ()
             cause = Cause(Kind.COUNTER, Scope.REQUEST, part.expression, Confidence.HIGH, part.place, way)
-        kind = OriginKind.CALL if part.call else OriginKind.VARIABLE
         # A number that is counted within the text is no counter of requests.
         of_message = _OF_A_MESSAGE.search(part.name) is not None
         name = "" if (part.loop and cause is None) or of_message else part.name
@@ -121,9 +122,7 @@ class Emitter:
             # has answered is no input, whatever the program calls it.
             name = field = given = ""
         chain = () if part.given is None or cause is not None else (part.given,)
-        written = part.written if name and not part.loop and not name.endswith(part.written) else ""
-        names = (name, written) if written else ()
-        origin = Origin(kind, part.expression, name, names=names, chain=chain, field=field, given=given)
+        origin = Origin(OriginKind.VARIABLE, part.expression, name, chain=chain, field=field, given=given)
         return Segment(
             part.place,
             None,
@@ -200,6 +199,11 @@ class Emitter:
             self._message(item, place, guards + item.guards)
 
     def _message(self, item: Item, place: Place, guards: tuple[Guard, ...]) -> None:
+        self.turns = item.spread or any(map(_over_elements, guards))
+        self._one(item, place, guards)
+        self.turns = False
+
+    def _one(self, item: Item, place: Place, guards: tuple[Guard, ...]) -> None:
         value = item.value
         self.message += 1
         if isinstance(value, DictV):
@@ -225,7 +229,7 @@ class Emitter:
         elif isinstance(value, Choice):
             for index, option in enumerate(value.values):
                 self.message -= 1
-                self._message(
+                self._one(
                     Item(option, spread=item.spread), place, (*guards, replace(value.guard, branch=index))
                 )
         elif (said := pair(value)) is not None:
@@ -330,13 +334,9 @@ def serialised(value: Value, place: Place, skip: Sequence[str] = (), depth: int 
         for key, item in value.entries.items():
             if key in skip:
                 continue
-            label = f'"{key}": ' if item.place is None else f"\n{key}: "
-            at = item.place or value.place or place
-            if item.place is not None and isinstance(item.value, Str):
-                inner = text.parts_of(item.value, at, "")
-            else:
-                inner = serialised(item.value, at, skip, depth + 1)
-            where = _first_place(inner) or at
+            label = f'"{key}": '
+            inner = serialised(item.value, value.place or place, skip, depth + 1)
+            where = _first_place(inner) or value.place or place
             lead = Lit(label, fixed(replace_end(where), label), whole=True)
             out.extend(text.wrap_guards((lead, *inner), item.guards) if item.guards else (lead, *inner))
         for rest in value.rest:
@@ -349,6 +349,11 @@ def serialised(value: Value, place: Place, skip: Sequence[str] = (), depth: int 
             out.extend(serialised(item.value, place, skip, depth + 1))
         return tuple(out)
     return value.parts if isinstance(value, Str) else text.parts_of(value, place, getattr(value, "name", ""))
+
+
+def _over_elements(guard: Guard) -> bool:
+    """Tell whether a loop runs over things that are there, not over numbers."""
+    return guard.kind == "for" and not guard.expression.startswith("range(")
 
 
 def replace_end(place: Place) -> Place:

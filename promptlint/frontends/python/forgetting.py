@@ -35,16 +35,20 @@ from promptlint.frontends.python.turnlists import (
     Body,
     Function,
     Seen,
+    counts_up_to,
     exceeds,
     from_the_end,
+    grows,
     is_list,
     is_summary_name,
     is_turns,
     keeps,
     last_name,
+    names_of,
 )
 
 _TEXT = frozenset({"content", "text", "message"})
+_PARTS = frozenset({"content", "parts", "blocks"})
 _MEMORY = re.compile(r"(^|_)(memory|history|messages|conversation|chat_history)$", re.IGNORECASE)
 _ADDING = frozenset({"add", "append", "extend", "add_message", "add_messages", "insert"})
 _TAKING = frozenset({"delete", "pop", "remove", "delete_message"})
@@ -62,11 +66,15 @@ def forgetting(body: Body) -> Seen:
     emptied: dict[str, ast.Call] = {}  # memories by their text, until something is put into them
     picked: set[str] = set()
     given = {a.arg for a in (*function.args.args, *function.args.kwonlyargs)}
+    parts = _parts(body)
     for loop, inside in body.loops:
         if isinstance(loop, _Loop):
             yield from _changed(function, loop, inside, lists)
-            if from_the_end(loop.iter, lists) and (test := _by_age(loop, inside)) is not None:
-                yield "history-cut", test
+            yield from _older_parts(loop, inside, parts)
+            if from_the_end(loop.iter, lists):
+                if (test := _by_age(loop, inside)) is not None:
+                    yield "history-cut", test
+                yield from _emptied_by_age(inside)
     for node in body.steps:  # in the order of the text
         if isinstance(node, ast.Assign) and isinstance(target := node.targets[0], ast.Name):
             if _but_last(node.value, lists, more_than_one=True):
@@ -100,15 +108,52 @@ def _changed(function: Function, loop: _Loop, inside: list[ast.AST], lists: froz
     if not front and not is_list(source, lists):
         return
     whole = set(_turns_of(loop))
+    index = _place(loop)
     for node in inside:
         if isinstance(node, _Loop) and _root(node.iter) in whole:
             whole |= set(_turns_of(node))
-    if not any(_edits(target, whole) for node in inside for target in _targets(node)):
+    if not any(_edits(target, whole, index) for node in inside for target in _targets(node)):
         return
     for node in _limited(loop.body, front):
         for target in _targets(node):
-            if _edits(target, whole) and not turns.follows_from_turn(target, function):
+            if _edits(target, whole, index) and not turns.follows_from_turn(target, function):
                 yield "history-rewritten", target
+
+
+def _parts(body: Body) -> frozenset[str]:
+    """Return the names of parts, or places, of turns that were picked out of all of them: ``images``, ``indices``."""
+    return frozenset(
+        node.targets[0].id
+        for node in body.of(ast.Assign)
+        if isinstance(node.targets[0], ast.Name)
+        and (
+            _over_turns(node.value.generators[0].iter, body)
+            if isinstance(node.value, ast.ListComp)
+            else isinstance(node.value, ast.Call) and any(map(is_turns, node.value.args))
+        )
+    )
+
+
+def _over_turns(source: ast.expr, body: Body) -> bool:
+    return any(
+        is_list(n, body.lists) or is_turns(n)
+        for n in (source, *(source.args if isinstance(source, ast.Call) else ()))
+    )
+
+
+def _older_parts(loop: _Loop, inside: list[ast.AST], parts: frozenset[str]) -> Seen:
+    """Yield what a loop over all but the newest of some parts of turns sets in them."""
+    if not (parts and _but_last(loop.iter, parts)):
+        return
+    mine = set(names_of(loop.target))
+    for node in inside:
+        if isinstance(node, _Loop) and not mine.isdisjoint(names_of(node.iter)):
+            mine |= names_of(node.target)
+    for node in inside:
+        for target in _targets(node):
+            if isinstance(target, ast.Subscript) and not mine.isdisjoint(names_of(target)):
+                yield "history-rewritten", target
+                return
 
 
 def _turns_of(loop: _Loop) -> Iterator[str]:
@@ -153,17 +198,25 @@ def _with_limits(body: list[ast.stmt], limited: bool) -> list[tuple[ast.stmt, bo
     return out
 
 
-def _edits(target: ast.expr, whole: set[str]) -> bool:
-    """Tell whether an assignment sets the text of one of the turns: ``m["content"]``, ``m.content``."""
+def _place(loop: _Loop) -> str | None:
+    """Return the name that counts the turns of a loop: ``i`` of ``for i, m in enumerate(messages)``."""
+    return last_name(loop.target.elts[0]) if isinstance(loop.target, ast.Tuple) else None
+
+
+def _edits(target: ast.expr, whole: set[str], index: str | None = None) -> bool:
+    """Tell whether an assignment sets the text of one of the turns: ``m["content"]``, ``m.content``, ``m[i]["content"]``."""
     if isinstance(target, ast.Attribute):
-        return target.attr in _TEXT and last_name(target.value) in whole
-    return (
-        isinstance(target, ast.Subscript)
-        and isinstance(target.slice, ast.Constant)
-        and target.slice.value in _TEXT
-        and isinstance(target.value, ast.Name)
-        and target.value.id in whole
-    )
+        key: object = target.attr
+    elif isinstance(target, ast.Subscript):
+        key = getattr(target.slice, "value", None)
+    else:
+        return False
+    if key not in _TEXT:
+        return False
+    turn = target.value
+    if isinstance(turn, ast.Subscript):
+        return index is not None and last_name(turn.slice) == index and is_turns(turn.value)
+    return last_name(turn) in whole
 
 
 def _root(node: ast.expr) -> str | None:
@@ -182,6 +235,8 @@ def _but_last(node: ast.expr, lists: frozenset[str], *, more_than_one: bool = Fa
     if not (isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice)):
         return False
     upper = node.slice.upper
+    if isinstance(upper, ast.Call) and last_name(upper.func) == "max" and upper.args:
+        upper = upper.args[0]  # ``max(len(images) - keep, 0)``
     if more_than_one and upper is not None and ast.unparse(upper) == "-1":
         return False
     negative = isinstance(upper, ast.UnaryOp) and isinstance(upper.op, ast.USub)
@@ -196,13 +251,9 @@ def _but_last(node: ast.expr, lists: frozenset[str], *, more_than_one: bool = Fa
 
 def _by_age(loop: _Loop, inside: list[ast.AST]) -> ast.AST | None:
     """Return the condition that leaves turns out by a count that grows from the end of the conversation."""
-    if not isinstance(loop.target, ast.Name) or not keeps(inside, loop.target.id):
+    if not isinstance(loop.target, ast.Name) or not keeps(inside, frozenset({loop.target.id})):
         return None
-    growing = {
-        n.target.id
-        for n in inside
-        if isinstance(n, ast.AugAssign) and isinstance(n.op, ast.Add) and isinstance(n.target, ast.Name)
-    }
+    growing = grows(inside)
     for node in inside:
         if isinstance(node, ast.If) and isinstance(node.body[-1], ast.Continue):
             for test in walk(node.test):
@@ -210,6 +261,30 @@ def _by_age(loop: _Loop, inside: list[ast.AST]) -> ast.AST | None:
                 if ordered and growing & {n.id for n in walk(test) if isinstance(n, ast.Name)}:
                     return node.test
     return None
+
+
+def _emptied_by_age(inside: list[ast.AST]) -> Seen:
+    """Yield where parts of turns are taken out or replaced, once a count from the end has got somewhere."""
+    counters = grows(inside)
+    for test in inside:
+        if isinstance(test, ast.If) and any(counts_up_to(n, counters) for n in walk(test.test)):
+            for node in walk(*test.body):
+                if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+                    if node.func.attr in ("remove", "pop") and _part_of_turn(node.func.value):
+                        yield "history-rewritten", node
+                elif isinstance(node, ast.Assign | ast.AugAssign):
+                    for target in _targets(node):
+                        if isinstance(target, ast.Subscript) and _part_of_turn(target):
+                            yield "history-rewritten", target
+
+
+def _part_of_turn(node: ast.expr) -> bool:
+    """Tell whether an expression is the parts of a turn, or one of them by its number: ``content``, ``m["content"]``."""
+    while isinstance(node, ast.Subscript):
+        if getattr(node.slice, "value", None) in _PARTS:
+            return True
+        node = node.value
+    return last_name(node) in _PARTS
 
 
 @lru_cache(maxsize=1)  # asked for every call that fills a memory

@@ -69,6 +69,11 @@ def is_conversation(value: ListV) -> bool:
     )
 
 
+def holds_turns(value: ListV) -> bool:
+    """Tell whether a list is what a conversation begins with: messages, and nothing else."""
+    return bool(value.items) and all(is_message(i.value) for i in value.items)
+
+
 def opened(items: list[Item]) -> list[Item]:
     """Return the items of a list without what may have been put in before, where a system message opens it."""
     if len(items) < 2:
@@ -123,29 +128,6 @@ def is_tool(value: DictV) -> bool:
         return not ("id" in value.entries or (isinstance(called, DictV) and "arguments" in called.entries))
     keys = value.entries.keys()
     return "description" in keys and ("input_schema" in keys or "parameters" in keys or "inputSchema" in keys)
-
-
-def spoken(given: Arguments) -> DictV | None:
-    """Return the message that a call is given in pieces: ``chat.add_message(role="system", content=text)``."""
-    role = given.keywords.get("role")
-    content = next((given.keywords[key] for key in CONTENT if key in given.keywords), None)
-    if not isinstance(role, Str) or role.plain() not in _SYSTEM or content is None or not is_text(content):
-        return None
-    out = DictV()
-    out.entries = {"role": Item(role), "content": Item(content)}
-    return out
-
-
-MIN_SECTIONS = 3
-
-
-def is_sectioned(value: Value) -> bool:
-    """Tell whether a mapping is a prompt by its sections: ``{"Introduction": …, "Task": …, "Instructions": {…}}``."""
-    if not isinstance(value, DictV) or value.rest or len(value.entries) < MIN_SECTIONS:
-        return False
-    if any(item.place is None for item in value.entries.values()):
-        return False
-    return any(is_long(item.value) for item in value.entries.values())
 
 
 def holds_objects(value: ListV) -> bool:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from promptlint.frontends.python import access, objects
 from promptlint.frontends.python.machine import MAX_DEPTH, MAX_STEPS, Frame, Kept, Machine, join, passed
 from promptlint.frontends.python.modules import Module
-from promptlint.frontends.python.nodes import children, statements, walk
+from promptlint.frontends.python.nodes import Definition, children, statements, walk
 from promptlint.frontends.python.pieces import worst
-from promptlint.frontends.python.slicing import FORWARDING, forwards, skipped, tells_of_prompts
+from promptlint.frontends.python.slicing import FORWARDING, digest, forwards, skipped, tells_of_prompts
 from promptlint.frontends.python.values import (
     NONE,
     ClassV,
@@ -30,7 +30,6 @@ from promptlint.frontends.python.values import (
 from promptlint.layout import Kind, Scope
 from promptlint.source import Place
 
-_GROWING = frozenset(("append", "extend", "insert", "update", "add", "setdefault"))
 MAX_CALL_STEPS = 600  # of one call, callees included
 MAX_MAKE_STEPS = 200  # of one constructor
 _BUILTIN = frozenset(("str", "int", "float", "bool", "bytes", "dict", "list", "set", "tuple", "object"))
@@ -394,36 +393,26 @@ def worth(func: FuncV) -> bool:
 
 
 def _shape(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Shape:
-    count, texts, gives, yields, hands_on = 0, False, False, False, False
-    changes = node.name in ("__init__", "__post_init__")
-    stack: list[ast.AST] = list(node.body)
-    while stack:
-        child = stack.pop()
-        if child.__class__ is ast.Name:
-            continue
-        if isinstance(child, ast.stmt):
-            count += 1
-            if isinstance(child, ast.Raise) or (
-                isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
-            ):
-                continue  # an error's text, a docstring
-            hands_on = hands_on or (count <= FORWARDING and forwards(child))
-            gives = gives or (isinstance(child, ast.Return) and child.value is not None)
-        elif isinstance(child, ast.Constant):
-            texts = texts or (isinstance(child.value, str) and len(child.value) > 16)
-            continue
-        elif isinstance(child, (ast.Attribute, ast.Subscript)):
-            changes = changes or isinstance(child.ctx, ast.Store)
-        elif isinstance(child, ast.Call):
-            changes = changes or (isinstance(child.func, ast.Attribute) and child.func.attr in _GROWING)
-        elif isinstance(child, ast.JoinedStr):
-            texts = True
-        elif isinstance(child, (ast.Yield, ast.YieldFrom)):
-            yields = True
-            gives = gives or child.value is not None
-        stack.extend(children(child))
-    changes = changes or (hands_on and count <= FORWARDING)
-    worth = (gives or changes) and (texts or count <= SMALL)
+    every = statements(node.body)
+    texts = gives = alters = yields = False
+    for statement in every:  # grows meanwhile
+        if isinstance(statement, ast.Raise) or (
+            isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+        ):
+            continue  # an error's text, a docstring
+        if isinstance(statement, Definition):
+            every += statements(statement.body)
+        found = digest(statement)
+        texts = texts or found.texts
+        alters = alters or found.alters
+        yields = yields or found.yields
+        gives = gives or found.yields_value or (isinstance(statement, ast.Return) and bool(statement.value))
+    changes = (
+        alters
+        or node.name in ("__init__", "__post_init__")
+        or (len(every) <= FORWARDING and any(map(forwards, every)))
+    )
+    worth = (gives or changes) and (texts or len(every) <= SMALL)
     return Shape(yields and _generates(node), worth, changes)
 
 

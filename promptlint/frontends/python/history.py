@@ -5,13 +5,17 @@ from __future__ import annotations
 import ast
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from promptlint.frontends.python import access, turns
+from promptlint.frontends.python import access, objects, turns
+from promptlint.frontends.python.machine import printed, unknown_like
+from promptlint.frontends.python.newest import is_newest
+from promptlint.frontends.python.nodes import walk
 from promptlint.frontends.python.speaking import speaks_to_a_model
-from promptlint.frontends.python.values import Choice, DictV, Item, ListV, Obj, Str, Unknown, Value
-from promptlint.layout import Cause, Confidence, Kind, Layout, Observation, Scope, Section, Segment, Step
+from promptlint.frontends.python.values import NONE, Choice, DictV, Item, ListV, Obj, Str, Unknown, Value
+from promptlint.layout import ROWS, Cause, Confidence, Kind, Layout, Observation, Scope, Segment, Step
 
 if TYPE_CHECKING:
     from promptlint.frontends.python.calls import Arguments
@@ -26,6 +30,13 @@ _BY_POSITION = re.compile(
     r"\b(i|j|idx|index|pos|position|n|k)\b\s*(<=?|>=?|!=)|(<=?|>=?|!=)\s*\b(i|j|idx|index|pos|position)\b"
 )
 _SPEAKS = re.compile(r"[\"']role[\"']|\.role\b|messages\b|completion", re.IGNORECASE)
+# Rows of a table, lines of a log: they are turns where messages are made of them.
+_MAY_BE_TURNS = re.compile(
+    r"(^|[._])(rows?|records|lines|entries|items|events|utterances|exchanges|interactions|steps|past|previous|recent|buffer|log)\b",
+    re.IGNORECASE,
+)
+_AROUND = 40  # characters of fixed text in a message that is a turn: a name, a time
+_ANSWERS = re.compile(r"assistant|reply|answer|response|completion|choices", re.IGNORECASE)
 _CUT = "cut"
 
 
@@ -59,18 +70,26 @@ class HistoryWatch(ABC):
 
     def mark_cut(self, m: Machine, value: Value, result: Value, node: ast.Subscript, frame: Frame) -> Value:
         """Return the cut of a history as a value whose start moves with every turn."""
-        if not is_history(value) or not _keeps_last(node):
+        turns = is_history(value)
+        called = getattr(node.value, "id", getattr(node.value, "attr", ""))
+        rows = not turns and value.cause is None and _MAY_BE_TURNS.search(called) is not None
+        newest_first = isinstance(value, Unknown) and value.cause is None and is_newest(node)
+        if not newest_first and not ((turns or rows) and _keeps_last(node)):
             return result
         name = value.name if isinstance(value, (Unknown, ListV)) else "messages"
+        place = frame.module.place(node)
         cause = Cause(
             Kind.HISTORY_REWRITE,
             Scope.REQUEST,
             frame.module.text(node),
             Confidence.HIGH,
-            frame.module.place(node),
-            variant=_CUT,
+            place,
+            variant=_CUT if turns else ROWS,
         )
-        cut = Unknown(frame.module.place(node), name=name, path=name, cause=cause)
+        rare = _in_large_steps(m, node, frame) or _with_the_others(node, frame)
+        if not turns and isinstance(result, Unknown):
+            return result if rare else unknown_like(result, cause=cause)
+        cut = Unknown(place, name=name, path=name, cause=None if rare else cause)
         if isinstance(value, ListV):
             out = ListV([Item(cut, spread=True)], depth=len(m.guards))
             out.name, out.owner = value.name, value.owner
@@ -84,6 +103,8 @@ class HistoryWatch(ABC):
         first = access.plain(given.args[0]) if given.args else None
         if name == "popleft" or (name == "pop" and isinstance(first, int) and first in (0, 1)):
             owner = frame.module.text(node.func.value) if isinstance(node.func, ast.Attribute) else ""
+            if _put_back(owner, first, frame):
+                return
             if not any(g.kind == "while" and g.expression == owner for g in m.guards):
                 self._drop(m, value, node, frame)
 
@@ -91,11 +112,27 @@ class HistoryWatch(ABC):
         """``del messages[0]`` or ``del messages[1:3]``."""
         index = node.slice
         if isinstance(index, ast.Slice):
-            front = not (isinstance(index.lower, ast.UnaryOp) or _in_large_steps(m, node, index))
+            all_of_them = index.upper is None  # somebody begins anew
+            front = not (
+                all_of_them or isinstance(index.lower, ast.UnaryOp) or _in_large_steps(m, node, frame)
+            )
         else:
             front = isinstance(index, ast.Constant) and index.value in (0, 1)
         if front:
             self._drop(m, value, node, frame)
+
+    def trimmed(self, name: str, cause: Cause, frame: Frame) -> None:
+        """``redis.ltrim(key, -20, -1)``: a store throws all but the newest away."""
+        if name == "ltrim" and cause.place is not None and _talks_to_model(frame):
+            self.observe(Observation("history-cut", cause.place, cause.what, confidence=Confidence.MEDIUM))
+
+    def windowed(self, node: ast.Call, frame: Frame) -> None:
+        """``ConversationBufferWindowMemory(k=5)``: a library keeps the newest turns."""
+        self.observe(
+            Observation(
+                "history-cut", frame.module.place(node), frame.module.text(node), confidence=Confidence.MEDIUM
+            )
+        )
 
     def _drop(self, m: Machine, value: Value, node: ast.AST, frame: Frame) -> None:
         if is_history(value) and _talks_to_model(frame):
@@ -256,6 +293,8 @@ class HistoryWatch(ABC):
             method == "pop"
             and given.args
             and access.plain(given.args[0]) in (0, 1)
+            and isinstance(node.func, ast.Attribute)
+            and not _put_back(frame.module.text(node.func.value), access.plain(given.args[0]), frame)
             and _talks_to_model(frame)
         ):
             self.observe(
@@ -275,11 +314,10 @@ def settle(layout: Layout) -> Layout:
     for segment in layout.segments:
         cause = segment.cause
         if cause is not None and cause.kind is Kind.HISTORY_REWRITE:
-            printed = segment.section is Section.MESSAGES and not _own_message(segment, layout)
-            if segment.section is Section.MESSAGES and cause.place is not None and not printed:
+            told = _words_around(segment, layout) > _AROUND
+            if cause.place is not None and not told:
                 observations.append(Observation("history-cut", cause.place, cause.what, cause=cause))
-            # Within a text it is the conversation that a rule of its own is about.
-            within = replace(cause, kind=Kind.HISTORY, scope=Scope.SESSION, variant="") if printed else None
+            within = printed(cause) if told else None
             segment = replace(segment, cause=within, scope=Scope.SESSION)
         segments.append(segment)
     return replace(
@@ -287,6 +325,11 @@ def settle(layout: Layout) -> Layout:
         segments=tuple(segments),
         observations=tuple({(o.what, o.place): o for o in observations}.values()),
     )
+
+
+def _words_around(segment: Segment, layout: Layout) -> int:
+    """Return how much fixed text, in characters, stands in the message of a hole."""
+    return sum(len(s.text.strip()) for s in layout.segments if s.text and s.of_message == segment.of_message)
 
 
 def _last_of_copy(node: ast.expr, frame: Frame) -> bool:
@@ -300,7 +343,46 @@ def _last_of_copy(node: ast.expr, frame: Frame) -> bool:
     name = node.value.id
     if not (last and HISTORY.search(name) and _is_local(name, frame) and _talks_to_model(frame)):
         return False
-    return not turns.is_built_here(node, name, frame.func.node)
+    return not (
+        turns.is_built_here(node, name, frame.func.node) or _behind_answer(node, name, frame.func.node)
+    )
+
+
+def _behind_answer(node: ast.expr, name: str, function: ast.AST) -> bool:
+    """Tell whether what was appended last, by the order of the text, is an answer: it goes on."""
+    last: ast.Call | None = None
+    for call in walk(function):
+        if (
+            isinstance(call, ast.Call)
+            and isinstance(call.func, ast.Attribute)
+            and call.func.attr == "append"
+            and getattr(call.func.value, "id", None) == name
+            and (last.lineno if last is not None else 0) <= call.lineno <= node.lineno
+        ):
+            last = call
+    return last is not None and _ANSWERS.search(ast.unparse(last)) is not None
+
+
+def _with_the_others(node: ast.Subscript, frame: Frame) -> bool:
+    """Tell whether the turns in front of a cut are sent too: ``[*turns[:-2], note, *turns[-2:]]``."""
+    lower = getattr(node.slice, "lower", None)
+    if frame.func is None or lower is None:
+        return False
+    front = f"{ast.unparse(node.value)}[:{ast.unparse(lower)}]"
+    return any(isinstance(n, ast.Subscript) and ast.unparse(n) == front for n in walk(frame.func.node))
+
+
+def _put_back(owner: str, index: object, frame: Frame) -> bool:
+    """Tell whether what is taken from a list was inserted at the same place around a call: it was never one of the turns."""
+    return frame.func is not None and any(
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and call.func.attr == "insert"
+        and len(call.args) == 2
+        and getattr(call.args[0], "value", None) == index
+        and frame.module.text(call.func.value) == owner
+        for call in walk(frame.func.node)
+    )
 
 
 def _is_local(name: str, frame: Frame) -> bool:
@@ -313,12 +395,6 @@ def _is_local(name: str, frame: Frame) -> bool:
 
 def _is_fixed(value: Value) -> bool:
     return isinstance(value, Str) and value.plain() is not None
-
-
-def _own_message(segment: Segment, layout: Layout) -> bool:
-    """Tell whether a hole is whole messages, not text rendered into one."""
-    same = [s for s in layout.segments if s.message == segment.message and s.section is segment.section]
-    return not any(s.text and s.text.strip() for s in same)
 
 
 def _cut_of(value: Value) -> Cause | None:
@@ -335,22 +411,43 @@ def _keeps_last(node: ast.Subscript) -> bool:
         and part.step is None
         and isinstance(part.lower, ast.UnaryOp)
         and isinstance(part.lower.op, ast.USub)
+        and getattr(part.lower.operand, "value", None) != 1  # the last alone is no window
     )
 
 
-def _in_large_steps(m: Machine, node: ast.Subscript, cut: ast.Slice) -> bool:
+def _limits(m: Machine, turns: ast.expr, frame: Frame) -> Iterator[int]:
+    """Yield the numbers of elements that a list has to have for the statement at hand to be run."""
+    full = re.compile(rf"len\(\s*{re.escape(ast.unparse(turns))}\s*\)\s*>=?\s*([\w.]+)")
+    for guard in m.guards:
+        if guard.kind == "if" and (found := full.search(guard.expression)):
+            named = found[1]
+            value = frame.names.get(named) or objects.module_name(m, frame.module, named) or NONE
+            limit = int(named) if named.isdecimal() else access.plain(value)
+            if isinstance(limit, int):
+                yield limit
+
+
+def _in_large_steps(m: Machine, node: ast.Subscript, frame: Frame) -> bool:
     """Tell whether half of a list or more goes at once, and only when it is full.
 
-    ``if len(turns) >= 60: del turns[:40]`` costs one miss in forty messages.
+    ``if len(turns) >= 60: del turns[:40]`` costs one miss in forty messages, and so does ``turns = turns[-20:]``.
+    What stands in front of a mark (``if turns[i].kind == "summary": del turns[:i]``) goes once: then the mark is
+    the first.
     """
-    upper = cut.upper.value if isinstance(cut.upper, ast.Constant) else None
-    if not isinstance(upper, int):
+    cut = node.slice
+    if not isinstance(cut, ast.Slice):
         return False
-    full = re.compile(rf"len\(\s*{re.escape(ast.unparse(node.value))}\s*\)\s*>=?\s*(\d+)")
-    limits = [
-        int(found[1]) for guard in m.guards if guard.kind == "if" and (found := full.search(guard.expression))
-    ]
-    return any(2 * upper >= limit for limit in limits)
+    kept = access.plain(m.evaluate(cut.lower.operand, frame)) if isinstance(cut.lower, ast.UnaryOp) else None
+    if isinstance(kept, int):
+        return any(2 * kept <= limit for limit in _limits(m, node.value, frame))
+    gone = access.plain(m.evaluate(cut.upper, frame)) if cut.upper is not None else None
+    if isinstance(gone, int):
+        return any(2 * gone >= limit for limit in _limits(m, node.value, frame))
+    index = cut.upper.id if isinstance(cut.upper, ast.Name) else None
+    return index is not None and any(
+        guard.kind == "if" and re.search(rf"\[{index}\].*==\s*[\"']", guard.expression)
+        for guard in m.since(frame.depth)
+    )
 
 
 def _talks_to_model(frame: Frame) -> bool:

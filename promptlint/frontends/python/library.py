@@ -21,6 +21,7 @@ from promptlint.frontends.python import (
 from promptlint.frontends.python.machine import Frame, Machine, root_of
 from promptlint.frontends.python.naming import SENDS, called_name
 from promptlint.frontends.python.pieces import Hole, Part, flat, worst
+from promptlint.frontends.python.recent import WINDOWS, newest
 from promptlint.frontends.python.values import NONE, ListV, Str, Unknown, Value
 from promptlint.layout import Cause, Kind, Scope
 from promptlint.source import Place
@@ -61,6 +62,7 @@ _SAME = frozenset(
         "removesuffix",
     )
 )
+_ENDS_OF_WINDOWS = tuple(f".{name}" for name in sorted(WINDOWS))
 # Arguments that carry a prompt.
 _ASKED = ("prompt", "system_prompt", "user_prompt", "llm_prompt")
 # Takes off what differs between machines.
@@ -117,6 +119,8 @@ def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
         return Unknown(
             place, name=path, path=f"{path}()", cause=cause, text=frame.module.text(node), multiline=False
         )
+    if path.endswith(_ENDS_OF_WINDOWS):
+        m.recorder.windowed(node, frame)
     made = dialogs.made(m, path, given, node, frame) or engines.made(m, path, given, node, frame)
     if made is not None:
         return made
@@ -194,7 +198,7 @@ def unknown_call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, 
     owner = callee.cause  # the receiver's cause came along with the attribute
     if owner is not None and owner.kind is Kind.CLOCK:
         return _clock_method(m, callee, short, given, node, frame)
-    if "." in path and (short in _SAME or (short == "get" and not (given.args or given.keywords))):
+    if "." in path and (short in _SAME or (short == "get" and not given.args)):
         base = callee.name.rsplit(".", 1)[0] if "." in callee.name else callee.name
         cause = worst(owner, given.cause) if short == "replace" else owner
         return Unknown(place, name=base, path=path, cause=cause, loop=callee.loop)
@@ -234,6 +238,9 @@ def unknown_call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, 
     if short in ("append", "insert", "extend", "clear", "remove"):
         m.recorder.mutated(m, callee, short, given, node, frame)
         return Unknown(place, name="", path=f"{path}()")
+    if (last := newest(short, given, node, frame)) is not None:
+        m.recorder.trimmed(short, last, frame)
+        return Unknown(place, name=callee.name, path=f"{path}()", cause=worst(owner, last))
     looks_up = short in ("get", "find", "query", "execute", "filter")
     passed = given.cause if not looks_up else None
     if passed is not None and (passed.kind is Kind.IDENTIFIER or _asks(node, given)):

@@ -33,7 +33,7 @@ from promptlint.frontends.python.values import (
     Value,
     choice,
 )
-from promptlint.layout import Cause, Guard, Step
+from promptlint.layout import ROWS, Cause, Guard, Kind, Scope, Step
 from promptlint.source import Place
 
 if TYPE_CHECKING:
@@ -112,7 +112,6 @@ class Machine:
         self.unused: ast.expr | None = None  # the call of an expression statement
         self._volatile: dict[str, Volatile | None] = {}
         self._sinks: dict[str, Sink | None] = {}
-        self._tells: dict[str, bool] = {}
         self.fresh = itertools.count(1)
 
     # Filled by the modules that know how; see evaluate.py.
@@ -129,14 +128,6 @@ class Machine:
         if path not in self._volatile:
             self._volatile[path] = self.catalog.call(path)
         return self._volatile[path]
-
-    def tells(self, name: str) -> bool:
-        """Tell whether a name says what its value is, or that it is the program's own."""
-        known = self._tells.get(name)
-        if known is None:
-            known = self.catalog.name(name) is not None or self.catalog.is_chosen(name, plain=False)
-            self._tells[name] = known
-        return known
 
     def sink(self, path: str) -> Sink | None:
         """Return the catalogue's sink for a call."""
@@ -240,6 +231,13 @@ def step(cause: Cause | None, place: Place, note: str) -> Cause | None:
     return replace(cause, chain=(*cause.chain, Step(place, note)))
 
 
+def printed(cause: Cause) -> Cause | None:
+    """Return what the last turns are within a text: the conversation, which a rule of its own is about."""
+    if cause.variant == ROWS:
+        return None
+    return replace(cause, kind=Kind.HISTORY, scope=Scope.SESSION, variant="")
+
+
 def passed(value: Value, place: Place, note: str) -> Value:
     """Return a value that went through a place, with the place added to the way of its causes."""
     if isinstance(value, Str):
@@ -316,15 +314,6 @@ def repeat_parts(guard: Guard, before: tuple[Part, ...], after: tuple[Part, ...]
     return join_parts(guard, [before, after])
 
 
-_LAST = re.compile(r"(?:.*\.)?([A-Za-z_]\w*)|.*\[[\"']([A-Za-z_]\w*)[\"']\]")
-
-
-def last_name(expression: str) -> str:
-    """Return the last name of an expression, ``notes`` of ``state["notes"]``; "" where it ends otherwise."""
-    found = _LAST.fullmatch(expression)
-    return (found.group(1) or found.group(2)) if found else ""
-
-
 def hole(place: Place, value: Value, expression: str) -> Hole:
     """Return the hole that an unknown value leaves in a text."""
     if isinstance(value, Unknown):
@@ -334,9 +323,9 @@ def hole(place: Place, value: Value, expression: str) -> Hole:
             value.name or value.path,
             worst(value.cause, value.holds),
             value.loop,
+            call=value.path.endswith("()"),
             multiline=value.multiline,
             root=root_of(value),
-            written=last_name(expression),
         )
     return Hole(place, expression, getattr(value, "name", ""), value.cause, root=root_of(value))
 

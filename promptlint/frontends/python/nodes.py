@@ -19,6 +19,7 @@ COMPOUND = (
     *(ast.Try, ast.TryStar, ast.Match),
 )
 HOLDING = (*COMPOUND, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_COMPOUND = frozenset(COMPOUND)
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _HOLDERS = frozenset((ast.Module, *HOLDING, ast.ExceptHandler, ast.match_case))
 _BLOCKS = (
@@ -117,7 +118,7 @@ def definitions(tree: ast.Module) -> list[Definition]:
 
 def own(statement: ast.stmt) -> list[ast.AST]:
     """Return a statement and all that stands in it, but for the statements inside it."""
-    if isinstance(statement, HOLDING):
+    if statement.__class__ in _HOLDERS:
         first = [c for c in children(statement) if not isinstance(c, _INNER)]
         return [statement, *walk(*first)]
     return walk(statement)
@@ -138,7 +139,7 @@ def statements(body: Sequence[ast.stmt]) -> list[ast.stmt]:
 def _collect(body: Sequence[ast.stmt], out: list[ast.stmt]) -> None:
     for statement in body:
         out.append(statement)
-        if isinstance(statement, COMPOUND):
+        if statement.__class__ in _COMPOUND:
             _collect(inside(statement), out)
 
 

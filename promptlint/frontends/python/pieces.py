@@ -64,12 +64,11 @@ class Hole:
     name: str = ""
     cause: Cause | None = None
     loop: int = 0  # id of the loop whose counter this is
-    call: bool = False
+    call: bool = False  # the value is what a call gave of which nothing is known
     multiline: bool = True  # the value may contain a newline
     root: str = ""  # the name that the value's expression begins with
     field: str = ""  # the field of a template that the value fills
     given: Step | None = None  # where it is given for that field, or put in place of a word
-    written: str = ""  # the name that it has where it enters a text: its own may be that of a call
 
 
 @dataclass(frozen=True, slots=True)

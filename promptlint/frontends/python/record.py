@@ -17,12 +17,10 @@ from promptlint.frontends.python.forms import (
     holds_objects,
     is_conversation,
     is_message,
-    is_sectioned,
     is_text,
     is_tool,
     opens_as_system,
     promptish,
-    spoken,
 )
 from promptlint.frontends.python.history import HISTORY, HistoryWatch, is_history
 from promptlint.frontends.python.machine import Frame, Machine
@@ -35,6 +33,7 @@ from promptlint.frontends.python.naming import (
     is_prompt_name,
     path_of,
 )
+from promptlint.frontends.python.opening import set_again
 from promptlint.frontends.python.pieces import Hole, disorder
 from promptlint.frontends.python.requests import request, unordered_tools
 from promptlint.frontends.python.values import (
@@ -108,8 +107,6 @@ class Recorder(HistoryWatch):
                 if isinstance(sent, ListV):
                     at = given.nodes.get(key, node)
                     self.message_list(m, sent.name or "messages", sent, at, frame)
-        if (said := spoken(given)) is not None:
-            self.mapping(m, said, node, frame)
         for keyword, argument in given.keywords.items():
             given_to_agent = keyword == "task" and called_name(node).endswith("Agent")
             if (is_prompt_name(keyword) or given_to_agent) and is_text(argument):
@@ -204,9 +201,6 @@ class Recorder(HistoryWatch):
         for value in all_held(frame.names.values()):
             name = value.name or "messages"
             self.message_list(m, name, value, frame.func.node, frame, repeated=grows(value))
-        for name, mapping in frame.names.items():
-            if isinstance(mapping, DictV) and is_prompt_name(name) and is_sectioned(mapping):
-                self.text(m, name, mapping, frame.func.node, frame, Confidence.LOW)
 
     def yielded(self, m: Machine, value: ListV, frame: Frame) -> None:
         """A generator gave messages one by one."""
@@ -275,7 +269,8 @@ class Recorder(HistoryWatch):
         if not (isinstance(first, ast.Subscript) and access.plain(m.evaluate(first.slice, frame)) == 0):
             return
         name = getattr(first.value, "id", getattr(first.value, "attr", ""))
-        if not (HISTORY.search(name) or is_history(m.evaluate(first.value, frame))):
+        turns = m.evaluate(first.value, frame)
+        if not (HISTORY.search(name) or is_history(turns)):
             return
         place = frame.module.place(node)
         emitter = self.emitter(m)
@@ -283,6 +278,11 @@ class Recorder(HistoryWatch):
         emitter.message += 1
         emitter.parts((Hole(place, name, "messages"),))
         layout = self._layout(m, f"{name} in {where(frame)}", place, LayoutKind.PROMPT, Confidence.MEDIUM)
+        if set_again(m, first.value, turns, value, frame):
+            seen = Observation(
+                "history-rewritten", place, frame.module.text(node), confidence=Confidence.MEDIUM
+            )
+            layout = replace(layout, observations=(seen,))
         self.add(m, layout.with_segments(tuple(emitter.segments)))
 
     def message(self, m: Machine, value: Obj, node: ast.Call, frame: Frame) -> None:

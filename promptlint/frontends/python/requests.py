@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from promptlint.frontends.python import access, engines, text
 from promptlint.frontends.python.cachekeys import cache_keys, injection_points
 from promptlint.frontends.python.emit import emitter_of
+from promptlint.frontends.python.history import HISTORY
 from promptlint.frontends.python.nodes import walk
 from promptlint.frontends.python.pieces import Alt
+from promptlint.frontends.python.stateful import rendered_anew, switched_by
 from promptlint.frontends.python.values import (
+    ABSENT,
     Choice,
     Const,
     DictV,
@@ -33,7 +37,6 @@ from promptlint.layout import (
     Parameter,
     Scope,
     Section,
-    Segment,
     Step,
 )
 from promptlint.source import Place
@@ -44,9 +47,10 @@ if TYPE_CHECKING:
     from promptlint.frontends.python.machine import Frame, Machine
 
 _WITHIN = re.compile(
-    r"message|history|turn|step|round|iteration|attempt|retry|is_first|is_last|continuation|tool_use",
+    r"message|history|turn|step|round|iteration|attempt|retry|is_first|(?:\b|_)(?:last|final)(?:\b|_)|continuation|tool_use",
     re.IGNORECASE,
 )
+_NAME = re.compile(r"[A-Za-z_]\w*")
 _GROW = ("append", "extend", "insert", "add", "remove", "pop", "clear", "update")
 
 
@@ -65,12 +69,10 @@ def request(
         if value is not None:
             carried.setdefault(what, []).append((name, value, given.nodes.get(key, node)))
     observations: list[Observation] = []
-    for name, value, at in carried.get("tools", ()):
+    for _name, value, at in carried.get("tools", ()):
         emitter.tools(value, frame.module.place(at))
         if (seen := unordered_tools(value, frame.module.place(at))) is not None:
             observations.append(seen)
-        observations.extend(_tools_change(m, value, at, node, frame))
-        _ = name
     for _name, value, at in carried.get("system", ()):
         # Some frameworks take a function that makes the text for each request.
         made = engines.called(m, value, node, frame) if isinstance(value, FuncV) else value
@@ -87,8 +89,15 @@ def request(
             else:
                 emitter.role, emitter.message = "user", emitter.message + 1
                 emitter.value(value, where_at)
-    parameters, flips = _parameters(m, carried, given, node, frame)
+    sent = next((v for _n, v, _a in carried.get("messages", ())), None)
+    repeated = m.repeats(sent)
+    switched = switched_by(node, frame) if repeated else frozenset()
+    for _name, value, at in carried.get("tools", ()):
+        observations.extend(_tools_change(m, value, at, node, frame, switched, sent))
+    parameters, flips = _parameters(m, carried, given, node, frame, switched)
     observations.extend(flips)
+    if repeated or any(HISTORY.search(segment.origin.name) for segment in emitter.segments):
+        observations.extend(rendered_anew(emitter.segments, frame))
     aim = given.get("api_base", "base_url")
     cause = callee.cause if aim is None else aim.cause
     if cause is not None and cause.kind in (Kind.RANDOM, Kind.ROUTING):
@@ -96,7 +105,6 @@ def request(
     if not emitter.segments and not observations:
         return None
     model = next((access.plain(v) for _n, v, _a in carried.get("model", ())), None)
-    sent = next((v for what in ("messages", "prompt") for _n, v, _a in carried.get(what, ())), None)
     gaps = emitter.gaps + (("the evaluation budget was used up here",) if m.exhausted else ())
     from promptlint.frontends.python.record import where
 
@@ -112,20 +120,8 @@ def request(
         confidence=Confidence.HIGH if not sink.loose else Confidence.MEDIUM,
         parameters=tuple(parameters),
         observations=tuple(observations),
-        repeated=m.repeats(sent) and not _made_anew(sink, sent, emitter.segments, given),
+        repeated=repeated,
     )
-
-
-_GOES_ON = ("previous_response_id", "conversation", "session_id")
-
-
-def _made_anew(sink: Sink, sent: Value | None, segments: list[Segment], given: Arguments) -> bool:
-    """Tell whether a request is one message, written for each round of a loop: no conversation goes on in it."""
-    if any(key in given.keywords for key in _GOES_ON):
-        return False
-    if not (isinstance(sent, ListV) and sent.known()) and (sink.loose or not isinstance(sent, Str)):
-        return False
-    return len({segment.of_message for segment in segments}) == 1 and segments[0].role == "user"
 
 
 def unordered_tools(value: Value, place: Place) -> Observation | None:
@@ -142,13 +138,14 @@ def _parameters(
     given: Arguments,
     node: ast.Call,
     frame: Frame,
+    switched: frozenset[str],
 ) -> tuple[list[Parameter], list[Observation]]:
     out: list[Parameter] = []
     flips: list[Observation] = []
     for what in ("parameter", "key", "model"):
         for name, value, at in carried.get(what, ()):
             place = frame.module.place(at)
-            choices = tuple(dict.fromkeys(_short(v) for v in _options(value)))
+            choices = tuple(dict.fromkeys(_short(v) for v in _options(value) if v is not ABSENT))
             out.append(
                 Parameter(
                     name if what != "key" else f"key:{name}",
@@ -157,11 +154,13 @@ def _parameters(
                     value.cause.scope if value.cause else Scope.UNKNOWN,
                     value.cause,
                     choices if len(choices) > 1 else (),
+                    tuple(_switches(value)) if len(choices) > 1 else (),
                 )
             )
             out.extend(injection_points(name, value, place))
-            guard = _flip(value)
-            if what == "parameter" and guard is not None and len(choices) > 1:
+            guard = _flip(value) if what == "parameter" and len(choices) > 1 else None
+            guard = guard or _switch(value, switched)
+            if guard is not None:
                 cause = Cause(
                     Kind.PARAMETER_CHANGE, Scope.REQUEST, guard.expression, Confidence.HIGH, guard.place
                 )
@@ -188,16 +187,34 @@ def _options(value: Value) -> list[Value]:
     return [value]
 
 
+def _switches(value: Value) -> Iterator[Guard]:
+    """Yield the conditions that choose between the values of a parameter."""
+    if isinstance(value, Str):
+        for part in value.parts:
+            if isinstance(part, Alt):
+                yield part.guard
+                yield from (guard for branch in part.branches for guard in _switches(Str(branch)))
+    elif isinstance(value, Choice):
+        yield value.guard
+        yield from (guard for one in value.values for guard in _switches(one))
+
+
+def _switch(value: Value, switched: frozenset[str]) -> Guard | None:
+    """Return the condition that chooses between values by something that each turn sets anew.
+
+    Whether there are any (``tools if tools else None``) is not asked of the turn.
+    """
+    own = {getattr(one, "name", "") for one in _options(value)}
+    for guard in _switches(value):
+        names = set(_NAME.findall(guard.expression))
+        if names & switched and not names & own:
+            return guard
+    return None
+
+
 def _flip(value: Value) -> Guard | None:
     """Return the condition that switches a parameter within one conversation, if there is one."""
-    if isinstance(value, Str):
-        guards = [p.guard for p in value.parts if isinstance(p, Alt)]
-        return next((g for g in guards if _WITHIN.search(g.expression)), None)
-    if not isinstance(value, Choice):
-        return None
-    if _WITHIN.search(value.guard.expression):
-        return value.guard
-    return next((g for v in value.values if (g := _flip(v)) is not None), None)
+    return next((guard for guard in _switches(value) if _WITHIN.search(guard.expression)), None)
 
 
 def _constant(value: Value) -> str | None:
@@ -219,11 +236,20 @@ def _short(value: Value) -> str:
     return str(plain) if plain is not None else getattr(value, "name", "") or "…"
 
 
-def _tools_change(m: Machine, value: Value, at: ast.AST, call: ast.Call, frame: Frame) -> list[Observation]:
+def _tools_change(
+    m: Machine,
+    value: Value,
+    at: ast.AST,
+    call: ast.Call,
+    frame: Frame,
+    switched: frozenset[str],
+    sent: Value | None,
+) -> list[Observation]:
     """Find tool lists that grow or shrink while a conversation goes on."""
     place = frame.module.place(at)
-    if isinstance(value, Choice) and any(isinstance(v, Const) and v.value is None for v in value.values):
-        guard = _flip(value)
+    if isinstance(value, Choice):
+        sometimes = any(isinstance(v, Const) and v.value is None for v in value.values)
+        guard = (_flip(value) if sometimes else None) or _switch(value, switched)
         if guard is not None:
             cause = Cause(Kind.TOOLS_ORDER, Scope.REQUEST, guard.expression, Confidence.HIGH, guard.place)
             return [Observation("tools-changed", place, "tools", cause=cause)]
@@ -233,14 +259,19 @@ def _tools_change(m: Machine, value: Value, at: ast.AST, call: ast.Call, frame: 
                 g.kind in ("for", "while") and any(g.place == a.place for a in m.guards) for g in item.guards
             ):
                 return [Observation("tools-changed", place, value.name or "tools")]
-    if not m.loops or frame.func is None:
+    if frame.func is None:
+        return []
+    kept = isinstance(sent, ListV) and bool(sent.owner)
+    if kept and isinstance(at, ast.Attribute) and (added := _grows(frame.func, at.attr)) is not None:
+        return [Observation("tools-changed", frame.module.place(added), at.attr)]
+    if not m.loops:
         return []
     if isinstance(at, ast.Name):
         grown = _grows_beside(frame.func.node, at.id, call)
         if grown is None:
             return []
-        sent = Step(place, "sent in the same loop")
-        return [Observation("tools-changed", frame.module.place(grown), at.id, related=(sent,))]
+        there = Step(place, "sent in the same loop")
+        return [Observation("tools-changed", frame.module.place(grown), at.id, related=(there,))]
     if not isinstance(at, ast.Attribute):
         return []
     owner = m.evaluate(at.value, frame)
@@ -288,8 +319,8 @@ def _grows_beside(function: ast.AST, name: str, call: ast.Call) -> ast.AST | Non
     return None
 
 
-def _change(method: FuncV, attr: str) -> ast.AST | None:
-    """Return where a method changes ``self.<attr>``."""
+def _grows(method: FuncV, attr: str) -> ast.AST | None:
+    """Return where a method adds to ``self.<attr>`` or takes from it."""
     for child in walk(method.node):
         if (
             isinstance(child, ast.Call)
@@ -299,6 +330,14 @@ def _change(method: FuncV, attr: str) -> ast.AST | None:
             and child.func.value.attr == attr
         ):
             return child
+    return None
+
+
+def _change(method: FuncV, attr: str) -> ast.AST | None:
+    """Return where a method changes ``self.<attr>``."""
+    if (grown := _grows(method, attr)) is not None:
+        return grown
+    for child in walk(method.node):
         if isinstance(child, ast.Assign | ast.AugAssign):
             targets = child.targets if isinstance(child, ast.Assign) else [child.target]
             if any(isinstance(t, ast.Attribute) and t.attr == attr for t in targets):

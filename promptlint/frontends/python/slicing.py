@@ -23,15 +23,12 @@ from promptlint.frontends.python import nodes
 
 _TELLING = re.compile(
     r"prompt|message|system|instruction|history|template|persona|\bllm|chat|complet|generat|descript|\brole\b|content|conversation"
-    r"|invoke|agent|query_engine|converse|render|tool|^responses$",
+    r"|invoke|agent|query_engine|converse|render|tool",
     re.IGNORECASE,
 )
 _STRICT = re.compile(
-    r"prompt|message|instruction|template|history|persona|complet|generate|converse|invoke|descript|system|chat|conversation|^role$|^responses$|(^|_)(llm|gpt|claude|gemini)",
+    r"prompt|message|instruction|template|history|persona|complet|generate|converse|invoke|descript|system|chat|conversation|^role$|(^|_)(llm|gpt|claude|gemini)",
     re.IGNORECASE,
-)
-_SENDS = re.compile(
-    r"^chat|complet|generate|invoke|llm|predict|respons|converse|(^|_)ask(_|$)", re.IGNORECASE
 )
 _CHANGES = frozenset(
     (
@@ -49,6 +46,11 @@ _CHANGES = frozenset(
         "sort",
     )
 )
+_GROWING = frozenset(("append", "extend", "insert", "update", "add", "setdefault"))
+_KEY = (
+    16  # characters of a text that may be a key, or the name of something; a longer one is said to somebody
+)
+_WORD = 20  # characters below which a text is looked at as a name
 _QUIET = frozenset(
     ("debug", "info", "warning", "warn", "error", "exception", "critical", "log", "print", "sleep")
 )
@@ -86,6 +88,10 @@ class Digest:
     gives: bool  # changes an object, or hands something out otherwise than by its result
     used: frozenset[str]
     defined: frozenset[str]
+    texts: bool  # writes an f-string, or a text that is longer than a key
+    alters: bool  # assigns to an attribute or element, or fills a collection
+    yields: bool
+    yields_value: bool
 
 
 def digest(statement: ast.stmt) -> Digest:
@@ -100,26 +106,40 @@ def _digest(statement: ast.stmt) -> Digest:
     used: set[str] = set()
     defined: set[str] = set()
     words: set[str] = set()
-    gives = False
+    gives = texts = alters = yields = yields_value = False
     for node in nodes.own(statement):
         kind = node.__class__
         if kind is ast.Name:
-            (defined if isinstance(node.ctx, ast.Store) else used).add(node.id)  # type: ignore[attr-defined]
+            (defined if node.ctx.__class__ is ast.Store else used).add(node.id)  # type: ignore[attr-defined]
         elif kind is ast.Attribute:
             words.add(node.attr)  # type: ignore[attr-defined]
-            gives = gives or isinstance(node.ctx, _CHANGED)  # type: ignore[attr-defined]
+            if node.ctx.__class__ is not ast.Load:  # type: ignore[attr-defined]
+                gives = True
+                alters = alters or node.ctx.__class__ is ast.Store  # type: ignore[attr-defined]
         elif kind is ast.Constant:
-            if isinstance(node.value, str) and len(node.value) < 20:  # type: ignore[attr-defined]
-                words.add(node.value)  # type: ignore[attr-defined]
+            text = node.value  # type: ignore[attr-defined]
+            if isinstance(text, str):
+                texts = texts or len(text) > _KEY
+                if len(text) < _WORD:
+                    words.add(text)
         elif kind is ast.keyword:
             words.add(node.arg or "")  # type: ignore[attr-defined]
         elif kind is ast.Subscript:
-            gives = gives or isinstance(node.ctx, _CHANGED)  # type: ignore[attr-defined]
+            if node.ctx.__class__ is not ast.Load:  # type: ignore[attr-defined]
+                gives = True
+                alters = alters or node.ctx.__class__ is ast.Store  # type: ignore[attr-defined]
         elif kind is ast.Call:
             func = node.func  # type: ignore[attr-defined]
-            gives = gives or (isinstance(func, ast.Attribute) and func.attr in _CHANGES)
+            if func.__class__ is ast.Attribute and func.attr in _CHANGES:
+                gives = True
+                alters = alters or func.attr in _GROWING
+        elif kind is ast.JoinedStr:
+            texts = True
         elif kind in _GIVING:
             gives = True
+            if kind in _YIELDING:
+                yields = True
+                yields_value = yields_value or node.value is not None  # type: ignore[attr-defined]
     if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
         used.add(statement.target.id)
     # What the base class does to the object is seen in no name here.
@@ -127,17 +147,23 @@ def _digest(statement: ast.stmt) -> Digest:
     loud = not _is_quiet(statement)
     words |= used
     words |= defined
+    if loud:
+        defined.update(_given_away(statement))
     return Digest(
         loud and any(map(_strict, words)),
-        loud and (any(map(_telling, words)) or _shows_answer(statement)),
+        loud and any(map(_telling, words)),
         gives,
         frozenset(used),
-        frozenset(defined.union(_given_away(statement))),
+        frozenset(defined),
+        texts,
+        alters,
+        yields,
+        yields_value,
     )
 
 
-_CHANGED = (ast.Store, ast.Del)
-_GIVING = frozenset((ast.Yield, ast.YieldFrom, ast.NamedExpr, ast.Lambda))
+_YIELDING = frozenset((ast.Yield, ast.YieldFrom))
+_GIVING = _YIELDING | {ast.NamedExpr, ast.Lambda}
 
 
 @cache
@@ -152,56 +178,37 @@ def _telling(word: str) -> bool:
 
 def _given_away(statement: ast.stmt) -> Iterator[str]:
     """Yield the names that a call on its own, ``fill(parts, docs)`` or ``builder.start()``, may change."""
-    call = statement.value if isinstance(statement, ast.Expr) else None
-    call = call.value if isinstance(call, ast.Await) else call
-    if not isinstance(call, ast.Call) or _is_quiet(statement):
+    call = _alone(statement)
+    if not isinstance(call, ast.Call):
         return
     owner = call.func.value if isinstance(call.func, ast.Attribute) else None
     for node in (owner, *call.args, *(k.value for k in call.keywords)):
-        while isinstance(node, ast.Attribute | ast.Subscript | ast.Starred):
+        while isinstance(node, (ast.Attribute, ast.Subscript, ast.Starred)):
             node = node.value
         if isinstance(node, ast.Name):
             yield node.id
+
+
+def _alone(statement: ast.stmt) -> ast.expr | None:
+    """Return the expression that a statement is, the awaited one of an ``await``."""
+    if not isinstance(statement, ast.Expr):
+        return None
+    return statement.value.value if isinstance(statement.value, ast.Await) else statement.value
 
 
 def _is_quiet(statement: ast.stmt) -> bool:
     """Tell whether a statement only logs, prints or asserts."""
     if isinstance(statement, ast.Assert):
         return True
-    call = statement.value if isinstance(statement, ast.Expr) else None
-    call = call.value if isinstance(call, ast.Await) else call
+    call = _alone(statement)
     if isinstance(call, ast.Constant):
         return True
     if not isinstance(call, ast.Call):
         return False
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-    into = any(
+    return name in _QUIET and not any(  # print(…, file=text)
         k.arg == "file" and isinstance(k.value, ast.Name) for k in call.keywords
-    )  # print(…, file=text)
-    return name in _QUIET and not into and not _shows_answer(statement)
-
-
-def _shows_answer(statement: ast.stmt) -> bool:
-    """Tell whether a statement prints what a model answers: ``print(client.chat.completions.create(…).choices)``."""
-    call = statement.value if isinstance(statement, ast.Expr) else None
-    shown = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "print"
-    return shown and any(map(_sends, nodes.walk(statement)))
-
-
-def _sends(node: ast.AST) -> bool:
-    """Tell whether a call is one to a model by the names in it."""
-    if not isinstance(node, ast.Call) or not (node.args or node.keywords):
-        return False
-    func, words = node.func, []
-    while isinstance(func, ast.Attribute):
-        words.append(func.attr)
-        func = func.value
-    return any(map(_sent, words)) if words else isinstance(func, ast.Name) and _sent(func.id)
-
-
-@cache
-def _sent(word: str) -> bool:
-    return _SENDS.search(word) is not None
+    )
 
 
 FORWARDING = 8  # statements of the longest method that is there to hand on what it is given
@@ -209,8 +216,7 @@ FORWARDING = 8  # statements of the longest method that is there to hand on what
 
 def forwards(statement: ast.stmt) -> bool:
     """Tell whether a statement hands something to its object, or to a part of it: ``self.add("user", text)``."""
-    call = statement.value if isinstance(statement, ast.Expr) else None
-    call = call.value if isinstance(call, ast.Await) else call
+    call = _alone(statement)
     if not (
         isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and (call.args or call.keywords)
     ):
@@ -232,7 +238,7 @@ def _skipped(node: Function) -> frozenset[int]:
             live.add(id(statement))
             needed |= found.used
             needed.update(n.id for n in nodes.walk(statement) if isinstance(n, ast.Name))
-        elif isinstance(statement, ast.Return | ast.Raise | ast.Continue | ast.Break) or (
+        elif isinstance(statement, _LEAVING) or (
             (found.gives or found.telling or (short and forwards(statement))) and not _is_quiet(statement)
         ):
             live.add(id(statement))
@@ -251,6 +257,7 @@ def _skipped(node: Function) -> frozenset[int]:
 
 
 _ALWAYS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Global)
+_LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
 def _idle(body: list[ast.stmt], live: set[int]) -> list[int]:

@@ -10,6 +10,7 @@ from promptlint.frontends.python import access, decorators, known, loops, object
 from promptlint.frontends.python.conditions import guard_of, truth
 from promptlint.frontends.python.machine import Frame, Machine, join, passed, unknown_like
 from promptlint.frontends.python.nodes import walk
+from promptlint.frontends.python.opening import content_of
 from promptlint.frontends.python.values import (
     NONE,
     ClassV,
@@ -112,7 +113,7 @@ def assign(m: Machine, target: ast.expr, value: Value, frame: Frame) -> None:
             value = access.frozen(
                 value, Scope.PROCESS, frame.module.place(target), f"kept in {target.id} at import"
             )
-        if isinstance(value, Unknown) and (not value.name or _is_nameless_result(m, value)):
+        if isinstance(value, Unknown) and not value.name:
             value = unknown_like(value, cause=value.cause, name=target.id)
         elif isinstance(value, ListV) and not value.name:
             value.name = target.id
@@ -143,15 +144,6 @@ def assign(m: Machine, target: ast.expr, value: Value, frame: Frame) -> None:
                 if isinstance(inner, Unknown) and isinstance(element, ast.Name):
                     inner = unknown_like(inner, cause=inner.cause, name=element.id)
             assign(m, element.value if isinstance(element, ast.Starred) else element, inner, frame)
-
-
-def _is_nameless_result(m: Machine, value: Unknown) -> bool:
-    """Tell whether a value has but the name of the call that gave it, and that says nothing: ``person = json.load(f)``."""
-    called = value.path.removesuffix("()")
-    of_call = called != value.path and called.endswith(
-        value.name
-    )  # and not of what it was asked for: d.get("notes")
-    return of_call and value.cause is None and not m.tells(value.name)
 
 
 def _spread(values: list[Value], targets: list[ast.expr]) -> list[Value] | None:
@@ -200,6 +192,8 @@ def _set_item(m: Machine, target: ast.Subscript, value: Value, frame: Frame) -> 
     key = m.evaluate(target.slice, frame)
     if access.plain(key) == "content":
         m.recorder.opened(m, target.value, value, target, frame)
+    elif access.plain(key) == 0 and (content := content_of(value)) is not None:
+        m.recorder.opened(m, target, content, target, frame)
     if isinstance(owner, DictV):
         access.store(m, owner, key, value, target, frame)
         m.recorder.entry(m, owner, key, value, target, frame)

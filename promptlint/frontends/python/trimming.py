@@ -18,9 +18,12 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 from pathlib import PurePosixPath
 
+from promptlint.frontends.python.aging import aging
 from promptlint.frontends.python.compacting import compacting
+from promptlint.frontends.python.departing import departing
 from promptlint.frontends.python.downgrading import downgrading
 from promptlint.frontends.python.dropping import dropping
 from promptlint.frontends.python.forgetting import forgetting
@@ -28,46 +31,59 @@ from promptlint.frontends.python.history import HISTORY
 from promptlint.frontends.python.modules import Module
 from promptlint.frontends.python.nodes import definitions, walk, within
 from promptlint.frontends.python.placing import placing, withdrawn
+from promptlint.frontends.python.sliding import sliding
 from promptlint.frontends.python.speaking import speaks_to_a_model
 from promptlint.frontends.python.turnlists import (
     Body,
     Function,
     Seen,
+    counts_up_to,
     exceeds,
     from_the_end,
+    grows,
     is_list,
     keeps,
+    kept_turns,
     last_name,
+    names_of,
+    numbers,
     read,
 )
 from promptlint.layout import Confidence, Layout, LayoutKind, Observation
 from promptlint.source import Span
 
-_TELLS = re.compile(r"[\"']role[\"']|\.role\b|[Mm]essage")
+_TELLS = ('"role"', "'role'", "message", "Message")
+_ROLE = re.compile(r"\.role\b")
 # Without one of these words a function has no conversation: most are done with at a glance.
 _WORDS = (
-    *("message", "hist", "turn", "conv", "transcript", "dialog"),
+    *("message", "hist", "conv", "transcript", "dialog"),
     *("msgs", "chat", "role", "memory", "rounds"),
 )
+_TURN = re.compile(r"(?<!re)turn")
 _BUDGET = re.compile(r"budget|remain|available|token|quota|limit", re.IGNORECASE)
 _SYSTEM = re.compile(r"system|developer", re.IGNORECASE)
 
 
 def trimming(module: Module) -> list[Layout]:
     """Return a layout without text that carries where a module shortens conversations; none where it does not."""
-    if module.tree is None or not _TELLS.search(module.source.text):
+    text = module.source.text
+    if module.tree is None or not (any(word in text for word in _TELLS) or _ROLE.search(text)):
         return []
     nodes = definitions(module.tree)
     classes = {
         id(inner): node.name for node in nodes if isinstance(node, ast.ClassDef) for inner in node.body
     }
-    seen = [
-        Observation(what, module.place(node), module.text(node), confidence=Confidence.MEDIUM)
+    known = numbers(module.tree)
+    bodies = [
+        read(classes.get(id(function)) or PurePosixPath(module.path).stem, function, known)
         for function in nodes
         if isinstance(function, Function) and _tells_of_turns(module.lines(function))
-        for what, node in _faults(
-            read(classes.get(id(function)) or PurePosixPath(module.path).stem, function)
-        )
+    ]
+    kept = frozenset().union(*map(kept_turns, bodies))
+    seen = [
+        Observation(what, module.place(node), module.text(node), confidence=Confidence.MEDIUM)
+        for body in bodies
+        for what, node in _faults(replace(body, lists=body.lists | kept) if kept else body)
     ]
     if not seen or not speaks_to_a_model(module):
         return []
@@ -81,7 +97,7 @@ def trimming(module: Module) -> list[Layout]:
 
 def _tells_of_turns(text: str) -> bool:
     lowered = text.lower()
-    return any(word in lowered for word in _WORDS)
+    return any(word in lowered for word in _WORDS) or _TURN.search(lowered) is not None
 
 
 def _widest(seen: list[Observation]) -> list[Observation]:
@@ -100,23 +116,21 @@ def _widest(seen: list[Observation]) -> list[Observation]:
 
 def _faults(body: Body) -> Seen:
     lists = body.lists
-    for form in (compacting, placing, withdrawn, forgetting, dropping, downgrading):
+    for form in (sliding, compacting, placing, withdrawn, forgetting, dropping, departing):
         yield from form(body)
+    yield from list(downgrading(body)) or aging(body)  # the first says more of the same
     if not lists and not any(HISTORY.search(n.attr) for n in body.of(ast.Attribute)):
         return
     for loop, inside in body.loops:
         if not isinstance(loop, ast.While) and from_the_end(loop.iter, lists):
-            if (
-                isinstance(loop.target, ast.Name)
-                and (stop := _stops_at_limit(inside) or _fits(inside, loop.target.id))
-                and (keeps(inside, loop.target.id) or _cuts_there(inside, lists))
+            turn = names_of(loop.target)
+            if (stop := _stops_at_limit(inside) or _fits(inside, turn)) and (
+                keeps(inside, turn) or _cuts_there(inside, lists)
             ):
                 yield "history-cut", stop
         elif isinstance(loop, ast.For | ast.While):
             falling = (
-                _falls(loop, inside, lists)
-                if isinstance(loop, ast.For)
-                else _counts_down(loop, inside, lists)
+                _falls(loop, inside, body) if isinstance(loop, ast.For) else _counts_down(loop, inside, lists)
             )
             if falling is not None:
                 yield "history-cut", falling
@@ -128,17 +142,18 @@ def _faults(body: Body) -> Seen:
 
 def _stops_at_limit(inside: list[ast.AST]) -> ast.AST | None:
     """Return the condition under which a loop is left because a budget is used up."""
+    counters = grows(inside)
     for node in inside:
         if (
             isinstance(node, ast.If)
             and any(isinstance(s, ast.Break | ast.Return) for s in (*node.body, *node.orelse))
-            and any(map(exceeds, walk(node.test)))
+            and any(exceeds(n) or counts_up_to(n, counters) for n in walk(node.test))
         ):
             return node.test
     return None
 
 
-def _fits(inside: list[ast.AST], turn: str) -> ast.AST | None:
+def _fits(inside: list[ast.AST], turn: frozenset[str]) -> ast.AST | None:
     """Return the condition under which a loop puts a turn into another list, if that is a limit."""
     for node in inside:
         if isinstance(node, ast.If) and keeps(walk(*node.body), turn):
@@ -158,8 +173,9 @@ def _cuts_there(inside: list[ast.AST], lists: frozenset[str]) -> bool:
     )
 
 
-def _falls(loop: ast.For, inside: list[ast.AST], lists: frozenset[str]) -> ast.AST | None:
+def _falls(loop: ast.For, inside: list[ast.AST], body: Body) -> ast.AST | None:
     """Return where a loop that takes turns by a falling index stops: ``for i in range(len(messages) - 1, -1, -1)``."""
+    lists = body.lists
     call = loop.iter
     if not (
         isinstance(call, ast.Call)
@@ -182,12 +198,32 @@ def _falls(loop: ast.For, inside: list[ast.AST], lists: frozenset[str]) -> ast.A
             ):
                 turns.add(node.targets[0].id)
     if (
-        any(keeps(inside, turn) for turn in turns)
+        keeps(inside, frozenset(turns))
         or _keeps_element(inside, lists)
         or _cuts_there(inside, lists)
+        or _begins_there(index, inside, body)
     ):
         return _stops_at_limit(inside)
     return None
+
+
+def _begins_there(index: str, inside: list[ast.AST], body: Body) -> bool:
+    """Tell whether turns are taken from where a loop has got to, behind it: ``start = i``, ``messages[start:]``."""
+    starts = {
+        node.targets[0].id
+        for node in inside
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and last_name(node.value) == index
+    }
+    return any(
+        isinstance(node.slice, ast.Slice)
+        and node.slice.lower is not None
+        and last_name(node.slice.lower) in starts
+        and is_list(node.value, body.lists)
+        for node in body.of(ast.Subscript)
+        if starts
+    )
 
 
 def _keeps_element(inside: list[ast.AST], lists: frozenset[str]) -> bool:
@@ -217,7 +253,7 @@ def _counts_down(loop: ast.While, inside: list[ast.AST], lists: frozenset[str]) 
             and is_list(node.value.value, lists)
             and last_name(node.value.slice) in falling
             and isinstance(node.targets[0], ast.Name)
-            and keeps(inside, node.targets[0].id)
+            and keeps(inside, frozenset({node.targets[0].id}))
         ):
             return _stops_at_limit(inside)
     return None

@@ -8,9 +8,10 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TypeGuard, TypeVar
 
 from promptlint.frontends.python.history import HISTORY
@@ -54,6 +55,7 @@ class Body:
     ``owner`` is the name of its class, or of its file. ``steps`` are its assignments, returns and calls in the
     order of the text, functions and classes inside left out; ``loops`` are those in it, each with all that stands
     in its body. Most nodes are nothing that a form looks at, so that each asks for those of its kinds (`of`).
+    ``numbers`` are the constants of the file.
     """
 
     owner: str
@@ -62,13 +64,31 @@ class Body:
     lists: frozenset[str]
     loops: list[tuple[Loop, list[ast.AST]]]
     kinds: dict[type[ast.AST], list[ast.AST]]
+    numbers: Mapping[str, int]
 
     def of(self, kind: type[_Node]) -> list[_Node]:
         """Return the nodes of a kind, in the order of the text."""
         return self.kinds.get(kind, [])  # type: ignore[return-value]
 
+    def number(self, node: ast.expr | None) -> int | None:
+        """Return a number that is written, or the value of a constant."""
+        value = self.numbers.get(node.id) if isinstance(node, ast.Name) else getattr(node, "value", None)
+        return value if isinstance(value, int) else None
 
-def read(owner: str, function: Function) -> Body:
+
+def numbers(tree: ast.Module) -> dict[str, int]:
+    """Return the constants of a file that are numbers."""
+    return {
+        node.targets[0].id: node.value.value
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, int)
+    }
+
+
+def read(owner: str, function: Function, known: Mapping[str, int] = MappingProxyType({})) -> Body:
     """Read a function."""
     kinds: defaultdict[type[ast.AST], list[ast.AST]] = defaultdict(list)
     steps: list[ast.Assign | ast.Return | ast.Call] = []
@@ -80,7 +100,7 @@ def read(owner: str, function: Function) -> Body:
             steps.append(node)  # type: ignore[arg-type]
         elif kind in _LOOPS:
             loops.append((node, walk(*node.body)))  # type: ignore[attr-defined, arg-type]
-    body = Body(owner, function, steps, frozenset(), loops, dict(kinds))
+    body = Body(owner, function, steps, frozenset(), loops, dict(kinds), known)
     return replace(body, lists=_conversations(body))
 
 
@@ -121,6 +141,50 @@ def _conversations(body: Body) -> frozenset[str]:
             if HISTORY.search(target.id) or (source is not None and source in names):
                 names.add(target.id)
     return frozenset(names)
+
+
+def kept_turns(body: Body) -> frozenset[str]:
+    """Return the attributes that hold turns, by what a function does with them.
+
+    It adds messages to them, or pairs of a role and a text; or it makes a message of each element.
+    """
+    added = {
+        owner.attr
+        for node in body.of(ast.Call)
+        if isinstance(node.func, ast.Attribute)
+        and node.func.attr == "append"
+        and isinstance(owner := node.func.value, ast.Attribute)
+        and len(node.args) == 1
+        and (is_message(node.args[0]) or _is_pair(node.args[0]))
+    }
+    for loop, inside in body.loops:
+        source = loop.iter if not isinstance(loop, ast.While) else None
+        if isinstance(source, ast.Attribute) and isinstance(loop, ast.For) and _made_of(loop.target, inside):
+            added.add(source.attr)
+    for made in body.of(ast.ListComp):
+        one = made.generators[0]
+        if isinstance(one.iter, ast.Attribute) and _made_of(one.target, [made.elt]):
+            added.add(one.iter.attr)
+    return frozenset(added)
+
+
+def _made_of(element: ast.expr, inside: list[ast.AST]) -> bool:
+    """Tell whether a message is made of what a loop runs over."""
+    names = names_of(element)
+    return any(is_message(node) and not names.isdisjoint(names_of(node)) for node in inside)
+
+
+def _is_pair(node: ast.expr) -> bool:
+    """Tell whether an expression is who speaks, and what: ``("user", text)``, ``(role, text)``."""
+    if not isinstance(node, ast.Tuple) or len(node.elts) != 2:
+        return False
+    who = node.elts[0]
+    return last_name(who) in ("role", "speaker") or getattr(who, "value", None) in (
+        "user",
+        "assistant",
+        "human",
+        "ai",
+    )
 
 
 def _may_be_generic(annotation: ast.expr | None) -> TypeGuard[ast.expr]:
@@ -216,21 +280,48 @@ def exceeds(node: ast.AST) -> bool:
     return isinstance(node.ops[0], ast.Eq) and isinstance(other, ast.Constant) and other.value == 0
 
 
-def keeps(inside: list[ast.AST], turn: str) -> bool:
-    """Tell whether a loop, by what stands in it, puts its turn into another list."""
+def grows(inside: list[ast.AST]) -> frozenset[str]:
+    """Return the names that a loop, by what stands in it, counts with."""
+    return frozenset(
+        n.target.id for n in inside if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)
+    )
+
+
+def counts_up_to(test: ast.AST, counters: frozenset[str]) -> bool:
+    """Tell whether a comparison is one of what was counted with anything: ``used > 4000``, ``cost > left``."""
+    return (
+        isinstance(test, ast.Compare)
+        and isinstance(test.ops[0], ast.Gt | ast.GtE | ast.Lt | ast.LtE)
+        and any(isinstance(n, ast.Name) and n.id in counters for n in walk(test))
+    )
+
+
+def is_message(node: ast.AST) -> bool:
+    """Tell whether an expression makes a message: ``{"role": r, …}``, ``Message(role=r, …)``, ``HumanMessage(…)``."""
+    if isinstance(node, ast.Dict):
+        return any(getattr(key, "value", None) == "role" for key in node.keys)
+    return isinstance(node, ast.Call) and (
+        any(keyword.arg == "role" for keyword in node.keywords) or called_name(node).endswith("Message")
+    )
+
+
+def names_of(target: ast.AST) -> frozenset[str]:
+    """Return the names that a loop gives to its element: ``role`` and ``text`` of ``for role, text in turns``."""
+    return frozenset(n.id for n in walk(target) if isinstance(n, ast.Name))
+
+
+def keeps(inside: list[ast.AST], turn: frozenset[str]) -> bool:
+    """Tell whether a loop, by what stands in it, puts its turn into another list, or a message made of it."""
     for node in inside:
+        added: list[ast.expr] = []
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr in ("append", "insert", "appendleft") and any(
-                last_name(a) == turn for a in node.args
-            ):
+            if node.func.attr in ("append", "insert", "appendleft"):
+                added = node.args
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and isinstance(node.left, ast.List):
+            added = node.left.elts
+        for one in added:
+            if last_name(one) in turn or (is_message(one) and not turn.isdisjoint(names_of(one))):
                 return True
-        elif (
-            isinstance(node, ast.BinOp)
-            and isinstance(node.op, ast.Add)
-            and isinstance(node.left, ast.List)
-            and turn in map(last_name, node.left.elts)
-        ):
-            return True
     return False
 
 

@@ -52,6 +52,7 @@ class Const(Value):
 
 
 NONE = Const(None)
+ABSENT = Const(None)  # an argument that some calls are given and others are not
 
 
 class Str(Value):
@@ -146,7 +147,6 @@ class Item:
     value: Value
     guards: tuple[Guard, ...] = ()
     spread: bool = False  # stands for all elements of an unknown collection
-    place: Place | None = None  # where it was written, for the sections of a prompt
 
 
 class ListV(Value):

@@ -144,3 +144,25 @@ def run(client, messages, everything, limit, plain):
         step(messages, tools)
 """)
     assert (("tools-changed", "tools = []") in seen(found)) is changed
+
+
+@pytest.mark.parametrize(
+    ("test", "kept", "cut"),
+    [
+        ("len(messages) > 60", "messages[-20:]", False),
+        ("len(messages) >= FULL", "messages[-KEEP:]", False),
+        ("len(messages) > 20", "messages[-20:]", True),
+        ("len(messages) > limit", "messages[-20:]", True),
+    ],
+)
+def test_half_of_a_list_or_more_goes_at_once(talking: Run, test: str, kept: str, cut: bool) -> None:
+    found = talking(f"""
+FULL = 80
+KEEP = 40
+def made(messages, limit):
+    role = "user"
+    if {test}:
+        messages = {kept}
+    return messages
+""")
+    assert seen(found) == ([("history-cut", kept)] if cut else [])

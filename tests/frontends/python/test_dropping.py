@@ -76,7 +76,7 @@ def fewer_images(messages, keep):
         message["content"] = kept
     return messages, "role"
 """
-    assert ("history-cut", "excess > 0") in places(talking(text))
+    assert ("history-cut", "excess -= 1") in places(talking(text))
     assert places(talking(text.replace("messages", "lines").replace("message", "line"))) == []
 
 
@@ -177,3 +177,41 @@ def fit(messages, lines, remaining_tokens, used, budget):
     return kept, "role"
 """)
     assert places(found) == ([("history-cut", test)] if cut else [])
+
+
+@pytest.mark.parametrize(
+    ("kept", "cut"),
+    [
+        ('m for m in self.messages if m["role"] != "tool"', True),
+        ('m for m in self.messages if not m.get("tool_calls")', True),
+        # The system message has a place of its own; another list.
+        ('m for m in self.messages if m["role"] != "system"', False),
+        ('m for m in shown if m["role"] != "tool"', False),
+    ],
+)
+def test_an_object_forgets_what_tools_gave(talking: Run, kept: str, cut: bool) -> None:
+    found = talking(f"""
+def start(self, shown):
+    self.messages = [{kept}]
+""")
+    assert places(found) == ([("history-cut", f"[{kept}]")] if cut else [])
+
+
+@pytest.mark.parametrize(
+    ("test", "cut"),
+    [
+        ("self.history[i][0] < 0", True),
+        ("self.history[i].left <= 0", True),
+        ("self.history[i][0] == 0", False),  # by what it is
+        ("left < 0", False),
+    ],
+)
+def test_turns_that_have_run_out(talking: Run, test: str, cut: bool) -> None:
+    found = talking(f"""
+def step(self, left):
+    role = "role"
+    for i in reversed(range(len(self.history))):
+        if {test}:
+            self.history.pop(i)
+""")
+    assert places(found) == ([("history-cut", "self.history.pop(i)")] if cut else [])

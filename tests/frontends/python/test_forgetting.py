@@ -159,3 +159,74 @@ def truncate(self, index):
     return turn
 """)
     assert places(found) == ([("history-rewritten", "turn.content")] if changed else [])
+
+
+@pytest.mark.parametrize(
+    ("limit", "step", "changed"),
+    [
+        ("n > 3", "content.remove(block)", "content.remove(block)"),
+        ("n > 3", 'm["content"][k] = NOTE', 'm["content"][k]'),
+        ("block.size > most", "content.remove(block)", ""),  # by what it is
+        ("n > 3", "found.remove(block)", ""),
+    ],
+)
+def test_parts_that_are_taken_out_by_a_count_from_the_end(
+    talking: Run, limit: str, step: str, changed: str
+) -> None:
+    found = talking(f"""
+def newest_images(messages, k, found, most):
+    n = 0
+    for m in reversed(messages):
+        content = m["content"]
+        for block in list(content):
+            if block["role"] == "image":
+                n += 1
+                if {limit}:
+                    {step}
+""")
+    assert places(found) == ([("history-rewritten", changed)] if changed else [])
+
+
+def test_turns_by_their_number(talking: Run) -> None:
+    found = talking("""
+def strip(messages):
+    for i, m in enumerate(messages[:-1]):
+        if m["role"] == "assistant":
+            messages[i]["content"] = without_thoughts(m["content"])
+    for i, m in enumerate(messages):
+        messages[i]["content"] = m["content"].strip()
+""")
+    assert places(found) == [("history-rewritten", 'messages[i]["content"]')]
+
+
+@pytest.mark.parametrize(
+    ("picked", "loop", "changed"),
+    [
+        (
+            "[b for m in messages for b in m['content']]",
+            "for b in picked[:-3]:\n  b['text'] = NOTE",
+            "b['text']",
+        ),
+        (
+            "[i for i, m in enumerate(messages)]",
+            "for i in picked[:-keep]:\n  for b in messages[i]['content']:\n   b['content'] = NOTE",
+            "b['content']",
+        ),
+        (
+            "places_of_images(messages)",
+            "for part, i in picked[: max(len(picked) - keep, 0)]:\n  part[i] = NOTE",
+            "part[i]",
+        ),
+        ("[b for m in messages for b in m['content']]", "for b in picked:\n  b['text'] = NOTE", ""),
+        ("[b for b in boxes]", "for b in picked[:-3]:\n  b['text'] = NOTE", ""),
+        ("[b for m in messages for b in m['content']]", "for b in picked[:-3]:\n  seen[0] = b['text']", ""),
+    ],
+)
+def test_all_but_the_newest_of_some_parts(talking: Run, picked: str, loop: str, changed: str) -> None:
+    found = talking(f"""
+def clear(messages, boxes, seen, keep):
+ role = "role"
+ picked = {picked}
+ {loop}
+""")
+    assert places(found) == ([("history-rewritten", changed)] if changed else [])

@@ -33,7 +33,9 @@ def ask(messages):
 def test_a_history_that_only_grows_is_silent(program: Run) -> None:
     found = program(BOT.format(edit="pass", sent="self.messages"))
     assert found.seen == []
-    assert found.text == "<system>Be brief<user>{question ~request-input/request}"
+    assert (
+        found.text == "<system>Be brief<>{messages[] ~history/session}<user>{question ~request-input/request}"
+    )
     assert found.findings == []
 
 
@@ -59,6 +61,17 @@ def test_a_kept_history_is_cut(program: Run, edit: str, sent: str) -> None:
         ("del messages[0]", ["history-cut"]),
         ("if len(messages) > 60:\n        del messages[:10]", ["history-cut"]),
         ("if len(messages) > 60:\n        del messages[:40]", []),
+        ("if len(messages) > 60:\n        messages = messages[-20:]", []),
+        ("if len(messages) > 60:\n        messages = messages[-50:]", ["history-cut"]),
+        (
+            "for i in range(9):\n        if messages[i]['type'] == 'summary':\n            del messages[:i]",
+            [],
+        ),
+        (
+            "for i in range(9):\n        if len(messages) - i < 20:\n            del messages[:i]",
+            ["history-cut"],
+        ),
+        ("messages = messages[-1:]", []),
         ("messages.append({'role': 'user', 'content': 'more'})", []),
         ("messages = [*messages, {'role': 'user', 'content': 'more'}]", []),
         ("last = messages[-1]", []),
@@ -135,3 +148,34 @@ def test_an_inner_loop_over_parts_of_each_turn(program: Run) -> None:
         "                message['content'] = cut(pattern, message['content'])"
     )
     assert program(ASK.format(edit=edit)).seen == []
+
+
+def test_a_system_message_that_is_there_for_one_call(program: Run) -> None:
+    found = program(
+        """
+        from openai import OpenAI
+        def ask(messages):
+            messages.insert(0, {'role': 'system', 'content': 'Be brief'})
+            reply = OpenAI().chat.completions.create(model='m', messages=messages)
+            messages.pop(0)
+            return reply
+        """
+    )
+    assert found.seen == []
+
+
+@pytest.mark.parametrize(
+    ("sent", "cut"),
+    [
+        ("[{'role': 'user', 'content': '\\n'.join(m['content'] for m in recent)}]", False),
+        ("[{'role': 'user', 'content': f'Give a title: {recent}'}]", False),
+        ("[{'role': m['role'], 'content': f'[{m.at}] {m.content}'} for m in recent]", True),
+        ("[{'role': 'system', 'content': 'Be brief'}, *recent]", True),
+    ],
+)
+def test_the_last_turns_in_a_text_are_no_window(program: Run, sent: str, cut: bool) -> None:
+    found = program(
+        "from openai import OpenAI\ndef title(history):\n    recent = history[-4:]\n"
+        f"    return OpenAI().chat.completions.create(model='m', messages={sent})\n"
+    )
+    assert found.seen == (["history-cut"] if cut else [])

@@ -119,3 +119,43 @@ def test_the_task_given_to_an_agent_is_a_prompt(program: Callable[..., Program])
     text = "from browsing import BrowserAgent\ndef go(item, llm):\n    return BrowserAgent(task=f'Find {item} in three shops. Compare.', llm=llm).run()"
     assert program(text).texts == ["Find {item ~request-input/request} in three shops. Compare."]
     assert program(text.replace("BrowserAgent(", "Timer(")).texts == []
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("{} if last else {'tools': tools}", ["tools-changed"]),
+        ("{'tools': tools} if enabled else {}", []),
+        ("{'thinking': {'type': 'enabled'}} if last else {}", ["parameter-flips"]),
+        ("{'thinking': {'type': 'enabled'}} if enabled else {}", []),
+        ("{'tools': tools} if tools else {}", []),
+    ],
+)
+def test_arguments_that_a_condition_adds(program: Run, given: str, expected: list[str]) -> None:
+    found = program(
+        "import anthropic\ndef run(messages, tools, enabled, limit):\n    for step in range(limit):\n"
+        f"        last = step == limit - 1\n        more = {given}\n"
+        "        anthropic.Anthropic().messages.create(model='m', messages=messages, **more)\n"
+    )
+    assert found.seen == expected
+
+
+def test_the_conditions_that_choose_a_model(program: Run) -> None:
+    found = program(
+        """
+        from openai import OpenAI
+        def pick(text):
+            if len(text) > 400:
+                return 'large'
+            return 'small'
+        class Chat:
+            def __init__(self):
+                self.messages = [{'role': 'system', 'content': 'Be brief'}]
+            def ask(self, text):
+                self.messages.append({'role': 'user', 'content': text})
+                return OpenAI().chat.completions.create(model=pick(text), messages=self.messages)
+        """
+    )
+    [model] = found.request.parameters
+    assert (model.choices, [g.expression for g in model.guards]) == (("large", "small"), ["len(text) > 400"])
+    assert "PL702" in found.codes

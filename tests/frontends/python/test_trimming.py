@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 
 import pytest
@@ -194,3 +195,31 @@ def test_a_loop_from_the_end_that_gives_the_rest(talking: Run) -> None:
             return [], history
     """)
     assert [(o.what, found.source(o.place)) for o in found.observations] == [("history-cut", "used > limit")]
+
+
+@pytest.mark.parametrize(
+    ("loop", "cut"),
+    [
+        # What was counted is compared, whatever it is called; the turns are those that the object keeps.
+        ("for m in reversed(self.items):\n n += len(m.text)\n if n > 99: break\n out.insert(0, m)", "n > 99"),
+        (
+            'for who, t in reversed(self.items):\n n -= len(t)\n if n < cost: break\n out.append({"role": who, "text": t})',
+            "n < cost",
+        ),
+        # Nothing is counted, or nothing is kept.
+        ("for m in reversed(self.items):\n if m.text > 'm': break\n out.insert(0, m)", ""),
+        ("for m in reversed(self.items):\n n += len(m.text)\n if n > 99: break", ""),
+        ("for m in reversed(self.things):\n n += len(m.text)\n if n > 99: break\n out.insert(0, m)", ""),
+    ],
+)
+def test_a_window_over_what_an_object_keeps(talking: Run, loop: str, cut: str) -> None:
+    found = talking(f"""
+class Memory:
+    def add(self, role, text):
+        self.items.append({{"role": role, "content": text}})
+    def window(self, cost):
+        out, n = [], 0
+{textwrap.indent(loop, "        ")}
+        return out
+""")
+    assert [found.source(o.place) for o in found.observations] == ([cut] if cut else [])

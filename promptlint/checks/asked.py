@@ -1,0 +1,66 @@
+"""Conditions on what a request is about: another question takes another branch.
+
+A mode, a right or a setting is the same for all of a conversation. What the user says is not::
+
+    if "refund" in question: …        if len(text) > 400: …        if router.needs_search(query): …
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from promptlint.checks.base import DATA, is_history
+from promptlint.layout import ARGUMENT, Cause, Confidence, Guard, Kind, Layout, Scope, Section
+from promptlint.volatility import tests_presence
+
+_NAME = re.compile(r"[A-Za-z_][\w.]*")
+_QUOTED = re.compile(r"""(["'])(?:\\.|(?!\1).)*\1""")
+# Asked of a value alone, these only tell whether there is one.
+_WHETHER = re.compile(r"\b(?:len|bool|callable|any|all|str|isinstance|hasattr)\(")
+# A conversation that grows is still one, and a set in another order has the same elements.
+_STILL_THERE = frozenset({Kind.HISTORY, Kind.HISTORY_REWRITE, Kind.UNORDERED})
+_READ = 400  # characters of a condition that are looked at
+
+
+def goes_on(layout: Layout) -> bool:
+    """Tell whether a request is one of a conversation: sent in its loop, or with the turns so far."""
+    return layout.repeated or any(is_history(segment.cause) for segment in layout.segments)
+
+
+def asked(layout: Layout, guard: Guard) -> Cause | None:
+    """Return why a condition turns out otherwise from one request to the next, None where it does not.
+
+    What the messages of this request say has to be read by it: searched for words, measured, handed to a
+    function that decides.
+    """
+    cause, bare = guard.cause, _QUOTED.sub("''", guard.expression[:_READ])
+    if guard.kind not in ("if", "match"):
+        return None
+    if tests_presence(guard):
+        bare = _WHETHER.sub("(", bare)
+    elif cause is not None and cause.confidence is Confidence.HIGH and cause.scope is Scope.REQUEST:
+        return None if cause.kind in _STILL_THERE else cause
+    for segment in layout.segments:
+        data = segment.cause
+        if data is None or data.kind not in DATA or segment.section is not Section.MESSAGES:
+            continue
+        origin = segment.origin
+        if origin.name in guard.reads or any(_reads(bare, n) for n in {origin.name, origin.expression}):
+            return replace(data, variant="" if data.variant == ARGUMENT else data.variant)
+    return None
+
+
+def _reads(condition: str, name: str) -> bool:
+    """Tell whether a condition asks for what is in a text, not for one of its attributes or a value of an option."""
+    if name not in condition or not _NAME.fullmatch(name):
+        return False
+    whole = (
+        rf"(?<![\w.]){re.escape(name)}(?![\w\[]|\.(?!lower|strip|casefold|upper|startswith|endswith|split))"
+    )
+    forms = (
+        rf"\bin\s+{whole}",
+        rf"{whole}(?:\.\w+\(\))*\.(?:startswith|endswith)\(",
+        rf"\w\((?:[^()]*,\s*)?{whole}(?:\.\w+\(\))*\s*[,)]",
+    )
+    return any(re.search(form, condition) for form in forms)

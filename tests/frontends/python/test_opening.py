@@ -1,0 +1,85 @@
+"""The first message of a conversation, set again while it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.frontends.python.build import Program
+
+Run = Callable[..., Program]
+LOOP = """
+from datetime import datetime
+from openai import OpenAI
+RULES = 'Be brief'
+def chat(robot, kind):
+    messages = [{{'role': 'system', 'content': RULES}}]
+    while True:
+        messages.append({{'role': 'user', 'content': input()}})
+        {edit}
+        OpenAI().chat.completions.create(model='m', messages=messages)
+"""
+
+
+@pytest.mark.parametrize(
+    ("edit", "codes"),
+    [
+        ("messages[0]['content'] = f'{RULES} {robot.battery()}'", ["PL312"]),
+        ("messages[0] = {'role': 'system', 'content': RULES + open('todo.md').read()}", ["PL312"]),
+        ("messages[0] = {'role': 'system', 'content': RULES if kind(messages) else 'Be long'}", ["PL312"]),
+        # The value has a rule of its own.
+        ("messages[0]['content'] = f'{RULES} {datetime.now()}'", ["PL101"]),
+        # The same text in every request.
+        ("messages[0]['content'] = RULES", []),
+        ("messages[0] = {'role': 'system', 'content': 'Be brief'}", []),
+        # Another message, and another list.
+        ("messages[-1]['content'] = f'{robot.battery()}'", []),
+        ("rows = [{'content': ''}]; rows[0]['content'] = f'{robot.battery()}'", []),
+    ],
+)
+def test_in_a_loop(program: Run, edit: str, codes: list[str]) -> None:
+    assert program(LOOP.format(edit=edit)).codes == codes
+
+
+GAME = """
+from openai import OpenAI
+class Game:
+    def __init__(self, world):
+        self.world = world
+        self.messages = [{{'role': 'system', 'content': ''}}]
+    def {method}:
+        self.messages[0]['content'] = {value}
+        self.messages.append({{'role': 'user', 'content': 'go'}})
+        return OpenAI().chat.completions.create(model='m', messages=self.messages)
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "value", "codes"),
+    [
+        ("turn(self)", "f'You are here: {self.world.describe()}'", ["PL312"]),
+        ("turn(self)", "'You are here: {place}'.format(place=self.world.describe())", ["PL312"]),
+        # What the object was made with, and what a caller wants.
+        ("turn(self)", "f'You are here: {self.world.name}'", []),
+        ("persona(self, text)", "text", []),
+        ("persona(self, name)", "f'You are {load(name)}'", []),
+    ],
+)
+def test_in_a_method(program: Run, method: str, value: str, codes: list[str]) -> None:
+    found = program(GAME.format(method=method, value=value))
+    assert [code for code in found.codes if code.startswith("PL3")] == codes
+
+
+def test_a_message_that_is_made_in_the_loop_is_the_first_once(program: Run) -> None:
+    found = program(
+        """
+        from openai import OpenAI
+        def each(robot):
+            while robot.on():
+                messages = [{'role': 'system', 'content': ''}]
+                messages[0]['content'] = f'Battery: {robot.battery()}'
+                OpenAI().chat.completions.create(model='m', messages=messages)
+        """
+    )
+    assert found.seen == []

@@ -1,0 +1,90 @@
+"""Lists of turns that lose their first ones whenever a turn is added, told by their form alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.frontends.python.build import Program
+
+Run = Callable[..., Program]
+
+
+def cut(found: Program) -> list[str]:
+    assert set(found.seen) <= {"history-cut"}
+    return sorted({found.source(o.place) for o in found.observations})
+
+
+@pytest.mark.parametrize(
+    ("step", "kept"),
+    [
+        ("if len(self.turns) > self.limit: self.turns = self.turns[2:]", "self.turns[2:]"),
+        ("if len(self.turns) > 40: self.turns = self.turns[2:]", "self.turns[2:]"),
+        ("self.turns = self.turns[-30:]", "self.turns[-30:]"),
+        ("store[user] = store[user][-30:]", "store[user][-30:]"),
+        ('data["history"] = history[-30:]', "history[-30:]"),
+        # In large steps; a turn that is taken off; another list; the last alone.
+        ("if len(self.turns) > 40: self.turns = self.turns[20:]", ""),
+        ("if len(self.turns) > FULL: self.turns = self.turns[-KEEP:]", ""),
+        ("if self.turns[0].done: self.turns = self.turns[1:]", ""),
+        ("lines[user] = lines[user][-30:]", ""),
+        ("last[user] = store[user][-1:]", ""),
+    ],
+)
+def test_what_is_kept_becomes_its_own_end(talking: Run, step: str, kept: str) -> None:
+    found = talking(f"""
+FULL = 80
+KEEP = 40
+def add(self, store, data, lines, last, history, user, text):
+    store[user].append({{"role": "user", "content": text}})
+    {step}
+""")
+    assert cut(found) == ([kept] if kept else [])
+
+
+@pytest.mark.parametrize(
+    ("step", "taken"),
+    [
+        ("if len(self.pairs) > self.limit: self.pairs.pop(0)", "self.pairs.pop(0)"),
+        ("if len(self.pairs) > self.limit: self.pairs.pop()", ""),
+        ("if self.pairs: self.pairs.pop(0)", ""),  # to be worked on
+        ("if len(self.others) > self.limit: self.others.pop(0)", ""),
+    ],
+)
+def test_pairs_of_which_messages_are_made(talking: Run, step: str, taken: str) -> None:
+    found = talking(f"""
+class Chat:
+    def ask(self, q):
+        sent = []
+        for question, answer in self.pairs:
+            sent.append({{"role": "user", "content": question}})
+            sent.append({{"role": "assistant", "content": answer}})
+        return sent
+    def record_turn(self, q, a):
+        self.pairs.append((q, a))
+        {step}
+""")
+    assert cut(found) == ([taken] if taken else [])
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("fit([turns[0]] + turns[2:], limit)", "turns[2:]"),
+        ("[turns[0], *turns[3:]]", "turns[3:]"),
+        ("list(islice(reversed(turns), 9))", "islice(reversed(turns), 9)"),
+        ("[RemoveMessage(id=m.id) for m in turns[:-4]]", "[RemoveMessage(id=m.id) for m in turns[:-4]]"),
+        ("[turns[0]] + turns[1:]", ""),
+        ("[turns[0]] + others[2:]", ""),
+        ("list(islice(turns, 9))", ""),
+        ("[RemoveMessage(id=m.id) for m in turns if m.failed]", ""),
+    ],
+)
+def test_other_forms(talking: Run, given: str, told: str) -> None:
+    found = talking(f"""
+def fit(turns, others, limit):
+    role = "role"
+    return {given}
+""")
+    assert cut(found) == ([told] if told else [])
