@@ -53,7 +53,8 @@ class Kept:
             path,
             tuple(decode(f) for f in plain["findings"]),
             tuple(
-                Suppression(Span(s[0], s[1]), s[2], s[3], tuple(s[4]), s[5]) for s in plain["suppressions"]
+                Suppression(Span(s[0], s[1]), s[2], s[3], tuple(s[4]), s[5], s[6])
+                for s in plain["suppressions"]
             ),
             tuple(plain["dependencies"]),
             bool(plain["listing"]),
@@ -76,7 +77,8 @@ class Kept:
             "settled": [[p.path, p.span.start, p.span.end] for p in result.settled],
             "findings": [encode(f) for f in result.findings],
             "suppressions": [
-                [s.span.start, s.span.end, s.first, s.last, s.codes, s.reason] for s in result.suppressions
+                [s.span.start, s.span.end, s.first, s.last, s.codes, s.reason, s.foreign]
+                for s in result.suppressions
             ],
         }
         self._store.put(slot, plain)

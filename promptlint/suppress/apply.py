@@ -63,6 +63,10 @@ def _unused(path: str, item: Suppression, idle: list[str], source: SourceFile | 
     what = f"no finding of {', '.join(idle)} here" if idle else "no finding here"
     kept = [code for code in item.codes if code not in idle]
     advice = f"leave only {', '.join(kept)}" if kept else "remove the comment"
+    edits = _removal(source, item, kept) if source else ()
+    if item.foreign:  # nobody wants it gone: it was meant to be one of ours
+        what = f"`{item.foreign}` is no word of ours"
+        advice, edits = "write ignore[CODE], ignore-next-line[CODE] or ignore-file[CODE]", ()
     return Finding(
         code=UNUSED_CODE,
         name=UNUSED_NAME,
@@ -71,7 +75,7 @@ def _unused(path: str, item: Suppression, idle: list[str], source: SourceFile | 
         primary=Place(path, item.span),
         severity=Severity.INFO,
         confidence=Confidence.HIGH,
-        fix=Fix(advice, _removal(source, item, kept) if source else (), safe=True),
+        fix=Fix(advice, edits, safe=True),
     )
 
 

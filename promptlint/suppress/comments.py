@@ -22,6 +22,10 @@ _BODY = re.compile(
     r"promptlint:[ \t]*(?P<what>ignore-next-line|ignore-file|ignore)(?![\w-])"
     r"(?:[ \t]*\[(?P<codes>[^\]\n]*)\])?[ \t]*(?P<reason>[^\n]*)"
 )
+# What other tools write; a comment that only speaks of promptlint is left alone.
+_FOREIGN = re.compile(
+    r"promptlint:[ \t]*((?:disable|noqa|nolint|skip|off|allow|suppress)(?:[-_][\w-]*)?|ignore[-_][\w-]+)(?!\w)"
+)
 _HASH = re.compile(r"(?:(?<=\s)|^)#[ \t]*(?P<body>promptlint:[^\n]*)", re.MULTILINE)
 _OPENS = re.compile(r"#[# \t]*\Z")  # alone, or behind another comment on the line
 _XML = re.compile(r"<!--\s*(?P<body>promptlint:.*?)\s*-->", re.DOTALL)
@@ -38,9 +42,12 @@ class Suppression:
     last: int
     codes: tuple[str, ...]  # codes or names; () for all
     reason: str = ""
+    foreign: str = ""  # a word of another tool, where it covers nothing
 
     def covers(self, first: int, last: int) -> bool:
         """Tell whether it covers any of these lines."""
+        if self.foreign:
+            return False
         return self.last == 0 or (self.first <= last and first <= self.last)
 
 
@@ -65,7 +72,8 @@ def parse(source: SourceFile, comment: tuple[str, str] = ("{#", "#}")) -> list[S
 def _make(body: str, span: Span, same: tuple[int, int], following: tuple[int, int]) -> Suppression | None:
     match = _BODY.match(body)
     if match is None:
-        return None
+        foreign = _FOREIGN.match(body)
+        return Suppression(span, *same, (), foreign=foreign[1]) if foreign else None
     codes = tuple(code.strip() for code in (match["codes"] or "").split(",") if code.strip())
     first, last = {"ignore": same, "ignore-next-line": following, "ignore-file": (0, 0)}[match["what"]]
     return Suppression(span, first, last, codes, match["reason"].strip(" \t-:"))

@@ -34,6 +34,19 @@ def test_half_used(make_finding: Make) -> None:
     assert second == ("PL902", "active", "suppression without effect: no finding of PL105 here")
 
 
+@pytest.mark.parametrize("word", ["disable", "noqa", "ignore-line", "ignore_next_line", "skip-file"])
+def test_words_of_other_tools_are_said(make_finding: Make, word: str) -> None:
+    first, second = run(make_finding, f"x  # promptlint: {word}=PL101\n", 0)
+    assert first[:2] == ("PL101", "active")
+    assert second == ("PL902", "active", f"suppression without effect: `{word}` is no word of ours")
+    source = SourceFile("a.py", f"# promptlint: {word}\n")
+    [said] = apply([], {"a.py": parse(source)}, {"a.py": source}.get, lambda code: True)
+    assert said.fix is not None
+    assert said.fix.edits == ()  # `fix` keeps what was meant
+    assert parse(SourceFile("a.py", "# promptlint: see the manual\n")) == []
+    assert parse(SourceFile("a.j2", "{# promptlint: module rules #}\n")) == []
+
+
 def test_other_line_does_not_count(make_finding: Make) -> None:
     first, second = run(make_finding, "x\ny  # promptlint: ignore\n", 0)
     assert first[:2] == ("PL101", "active")
