@@ -24,7 +24,7 @@ def lines(report: Report, findings: Iterable[Finding]) -> Iterator[str]:
     """Yield ``file:line:column: CODE severity: message`` for each finding."""
     for finding in findings:
         at = spot(report, finding.primary)
-        lost = f" [{counted(finding.cost.tokens, 'token')}]" if finding.cost else ""
+        lost = f" [{counted(finding.cost.tokens, 'token')}]" if finding.cost and finding.cost.tokens else ""
         yield (
             f"{plain(at.file)}:{at.line}:{at.column}: {finding.code} {finding.severity.value}: "
             f"{plain(finding.message)}{lost}"

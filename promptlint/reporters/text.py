@@ -47,7 +47,7 @@ def _finding(report: Report, finding: Finding, options: Options) -> str:
         details.append(("through", f"{where(report, step.place)}: {plain(step.note)}"))
     if finding.origin and (made := where(report, finding.origin)) not in told:
         details.append(("made at", made))
-    if finding.cost:
+    if finding.cost and finding.cost.tokens:
         details.append(("lost", cost_text(finding.cost)))
     if finding.fix:
         details.append(("instead", plain(finding.fix.message)))

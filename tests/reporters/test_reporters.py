@@ -79,6 +79,14 @@ def test_where_a_value_is_made_is_not_said_of_its_own_line(report: Report) -> No
     assert "made at" not in render(replace(report, findings=(near,)), "text")
 
 
+def test_nothing_counted_is_not_said_to_be_lost(report: Report) -> None:
+    first = report.findings[0]
+    assert first.cost is not None
+    none = replace(report, findings=(replace(first, cost=replace(first.cost, tokens=0, blocks=0)),))
+    assert "lost" not in render(none, "text")
+    assert "[" not in render(none, "concise").splitlines()[0]
+
+
 def test_text_can_show_everything(report: Report) -> None:
     text = render(report, "text", Options(all=True))
     assert "[suppressed]" in text
