@@ -76,8 +76,8 @@ class Behind:
         new = cause.scope is Scope.REQUEST and cause.confidence is Confidence.HIGH and cause.kind in _NEW
         if not new or here.section is not Section.MESSAGES or self._layout.repeated:
             return False
-        loops = [guard for guard in self._around(here) if guard.kind == "for"]
-        return any(not set(loops) <= set(segment.guards) for segment in self._layout.segments)
+        loops = {guard for guard in self._around(here) if guard.kind == "for" and is_history(guard.cause)}
+        return any(not loops <= set(segment.guards) for segment in self._layout.segments)
 
     def turns_of(self, index: int, loop: Place) -> bool:
         """Tell whether the loop at a place makes whole turns, with further turns behind the last of them.

@@ -81,13 +81,16 @@ def test_how_many_turns_there_are_is_no_input() -> None:
 
 
 def test_a_time_in_each_of_the_turns_that_a_loop_makes() -> None:
-    loop = guard(kind="for", expression="turns", at=500)
+    loop = guard(cause(Kind.HISTORY, Scope.SESSION), kind="for", expression="turns", at=500)
     now = cause(Kind.CLOCK, R, "`now()`")
     said = turn(hole(None, "turn.text"), 2, guards=(loop,))
     [found] = run(layout(ROLE, turn(hole(now), 2, guards=(loop,)), said))
     assert (found.code, found.severity) == ("PL101", Severity.ERROR)
     assert "the whole conversation" in found.message
-    # Requests that a loop makes, and a time that only a name tells of.
+    # Requests that a loop makes, parts of one text, and a time that only a name tells of.
+    parts = guard(kind="for", expression="parts", at=500)
+    one = (turn(hole(now), 2, guards=(parts,)), turn(hole(None, "part"), 2, guards=(parts,)))
+    assert not run(layout(ROLE, *one))
     assert not run(layout(turn(hole(now), 2, guards=(loop,)), said))
     named = hole(replace(now, confidence=Confidence.LOW))
     assert not run(layout(ROLE, turn(named, 2, guards=(loop,)), said))

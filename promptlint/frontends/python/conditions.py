@@ -52,8 +52,9 @@ def guard_of(
 
 def _traced(test: ast.expr, frame: Frame) -> Iterator[str]:
     """Yield the traced data that a condition reads: what a hole of the same value is called."""
+    known = frame.names
     for name in _names_in(test):
-        value = frame.names.get(name)
+        value = known.get(name)
         if isinstance(value, Unknown) and value.cause is not None and value.cause.kind in _DATA:
             yield value.name
 

@@ -41,20 +41,24 @@ class _Kept:
 
 def departing(body: Body) -> Seen:
     """Yield the turns that a function sends and keeps otherwise."""
+    cut = any(node.upper is not None for node in body.of(ast.Slice))
+    calls = [node for node in body.of(ast.Call) if any(k.arg in _SENT_AS for k in node.keywords)]
+    if body.of(ast.UnaryOp):  # ``copy[-1]``
+        yield from _copied(body)
+    if not (cut or calls):
+        return
     made = {
         node.targets[0].id: node.value
         for node in body.of(ast.Assign)
         if isinstance(node.targets[0], ast.Name)
     }
-    if any(node.upper is not None for node in body.of(ast.Slice)):
+    if cut:
         for whole in (*body.of(ast.BinOp), *body.of(ast.List)):
             yield from _between(whole, body.lists)
             yield from _looked_up_in_front(whole, body, made)
-    calls = [node for node in body.of(ast.Call) if any(k.arg in _SENT_AS for k in node.keywords)]
     if calls:
         yield from _kept_without(body, calls, made)
         yield from _changed_after(body, made)
-    yield from _copied(body)
 
 
 def _turns_of(node: ast.expr, lists: frozenset[str]) -> str | None:

@@ -74,8 +74,8 @@ class HistoryWatch(ABC):
         called = getattr(node.value, "id", getattr(node.value, "attr", ""))
         rows = not turns and value.cause is None and _MAY_BE_TURNS.search(called) is not None
         newest_first = isinstance(value, Unknown) and value.cause is None and is_newest(node)
-        if not newest_first and not ((turns or rows) and _keeps_last(node)):
-            return result
+        if called.isupper() or not (newest_first or ((turns or rows) and _keeps_last(node))):
+            return result  # examples are a constant
         name = value.name if isinstance(value, (Unknown, ListV)) else "messages"
         place = frame.module.place(node)
         cause = Cause(

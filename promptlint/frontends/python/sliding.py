@@ -33,6 +33,40 @@ from promptlint.frontends.python.turnlists import (
 
 def sliding(body: Body) -> Seen:
     """Yield where a list of turns becomes what is behind its first ones."""
+    yield from _own_end(body)
+    sliced = bool(body.of(ast.Slice))
+    for whole in (*body.of(ast.BinOp), *body.of(ast.List)) if sliced else ():
+        yield from _all_but_second(whole, body)
+    for call in body.of(ast.Call):
+        if called_name(call) == "islice" and call.args and _turned(call.args[0], body):
+            yield "history-cut", call
+    for made in body.of(ast.ListComp) if sliced else ():
+        if isinstance(made.elt, ast.Call) and called_name(made.elt) == "RemoveMessage":
+            source = made.generators[0].iter
+            if (
+                isinstance(source, ast.Subscript)
+                and isinstance(source.slice, ast.Slice)
+                and source.slice.upper
+            ):
+                yield "history-cut", made
+
+
+def _own_end(body: Body) -> Seen:
+    """Yield where what is kept loses its first turns, in place or by an assignment."""
+    cuts = [
+        (node, kept)
+        for node in (body.of(ast.Assign) if body.of(ast.Slice) else ())
+        if isinstance(kept := node.value, ast.Subscript)
+        and isinstance(kept.slice, ast.Slice)
+        and kept.slice.upper is None
+    ]
+    taken = [
+        (statement, call)
+        for statement in body.of(ast.Expr)
+        if (call := _first_taken(statement.value, body)) is not None
+    ]
+    if not (cuts or taken):
+        return
     tests = {id(node): test.test for test in body.of(ast.If) for node in test.body}
     added = frozenset(
         ast.unparse(node.func.value)
@@ -42,33 +76,13 @@ def sliding(body: Body) -> Seen:
         and node.args
         and is_message(node.args[0])
     )
-    for node in body.of(ast.Assign):
-        kept, target = node.value, node.targets[0]
-        if (
-            isinstance(kept, ast.Subscript)
-            and isinstance(kept.slice, ast.Slice)
-            and kept.slice.upper is None
-            and _holds_turns(target, added, body)
-            and _loses_first(kept, target, tests.get(id(node)), body)
-        ):
+    for node, kept in cuts:
+        target = node.targets[0]
+        if _holds_turns(target, added, body) and _loses_first(kept, target, tests.get(id(node)), body):
             yield "history-cut", kept
-    for statement in body.of(ast.Expr):
-        if (taken := _first_taken(statement.value, body)) and _is_full(tests.get(id(statement))):
-            yield "history-cut", taken
-    for whole in (*body.of(ast.BinOp), *body.of(ast.List)):
-        yield from _all_but_second(whole, body)
-    for call in body.of(ast.Call):
-        if called_name(call) == "islice" and call.args and _turned(call.args[0], body):
+    for statement, call in taken:
+        if _is_full(tests.get(id(statement))):
             yield "history-cut", call
-    for made in body.of(ast.ListComp):
-        if isinstance(made.elt, ast.Call) and called_name(made.elt) == "RemoveMessage":
-            source = made.generators[0].iter
-            if (
-                isinstance(source, ast.Subscript)
-                and isinstance(source.slice, ast.Slice)
-                and source.slice.upper
-            ):
-                yield "history-cut", made
 
 
 def _holds_turns(target: ast.expr, added: frozenset[str], body: Body) -> bool:

@@ -179,3 +179,15 @@ def test_the_last_turns_in_a_text_are_no_window(program: Run, sent: str, cut: bo
         f"    return OpenAI().chat.completions.create(model='m', messages={sent})\n"
     )
     assert found.seen == (["history-cut"] if cut else [])
+
+
+def test_the_last_of_some_examples(program: Run) -> None:
+    found = program(
+        """
+        from openai import OpenAI
+        SHOTS = [{'role': 'user', 'content': 'a'}, {'role': 'assistant', 'content': 'b'}] * 2
+        def ask(q):
+            return OpenAI().chat.completions.create(model='m', messages=[*SHOTS[-2:], {'role': 'user', 'content': q}])
+        """
+    )
+    assert found.seen == []
