@@ -58,6 +58,7 @@ _ROLE = re.compile(r"\.role\b")
 _WORDS = (
     *("message", "hist", "conv", "transcript", "dialog"),
     *("msgs", "chat", "role", "memory", "rounds"),
+    *("reversed(", "[::-1]", ".pop(0)", "popleft"),  # of a list that another function fills with messages
 )
 _TURN = re.compile(r"(?<!re)turn")
 _BUDGET = re.compile(r"budget|remain|available|token|quota|limit", re.IGNORECASE)
