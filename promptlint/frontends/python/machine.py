@@ -290,7 +290,10 @@ def join(guard: Guard, before: Value | None, values: list[Value | None]) -> Valu
 def join_parts(guard: Guard, texts: list[tuple[Part, ...]]) -> tuple[Part, ...]:
     """Join texts: what they share at the beginning and the end stands once."""
     shortest = min(len(t) for t in texts)
-    head = 0
+    grown = all(
+        t[:shortest] == texts[0][:shortest] for t in texts
+    )  # at once: a text may grow a thousand times
+    head = shortest if grown else 0
     while head < shortest and all(t[head] is texts[0][head] or t[head] == texts[0][head] for t in texts):
         head += 1
     tail = 0

@@ -34,8 +34,9 @@ from promptlint.frontends.python.naming import (
     path_of,
 )
 from promptlint.frontends.python.opening import set_again
-from promptlint.frontends.python.pieces import Hole, disorder
+from promptlint.frontends.python.pieces import Hole, disorder, weight_of
 from promptlint.frontends.python.requests import request, unordered_tools
+from promptlint.frontends.python.stages import Stages
 from promptlint.frontends.python.values import (
     Choice,
     ClassV,
@@ -65,18 +66,19 @@ class Recorder(HistoryWatch):
         self.layouts: list[Layout] = []
         self.count = 0  # of everything that was ever offered
         self.seen: set[object] = set()
+        self.stages = Stages()
         self.silent = False
         self.constants: set[Place] = set()  # where texts stand that may be filled out of sight
 
     @contextmanager
     def into(self, layouts: list[Layout]) -> Iterator[None]:
         """Collect layouts elsewhere meanwhile, as if nothing had been seen."""
-        saved = self.layouts, self.seen, self.silent
-        self.layouts, self.seen, self.silent = layouts, set(), False
+        saved = self.layouts, self.seen, self.silent, self.stages
+        self.layouts, self.seen, self.silent, self.stages = layouts, set(), False, Stages()
         try:
             yield
         finally:
-            self.layouts, self.seen, self.silent = saved
+            self.layouts, self.seen, self.silent, self.stages = saved
 
     # ------------------------------------------------------------------ hooks of the evaluator
 
@@ -143,7 +145,11 @@ class Recorder(HistoryWatch):
         ):
             return
         if isinstance(value, (Str, Choice)):
-            self.text(m, name, value, node, frame, Confidence.LOW)
+            if not (
+                isinstance(value, Str)
+                and self.stages.between((frame.func, frame.cls, name), weight_of(value.parts))
+            ):
+                self.text(m, name, value, node, frame, Confidence.LOW)
         elif (
             isinstance(value, ListV)
             and value.items

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -243,32 +244,35 @@ def _skipped(node: Function) -> frozenset[int]:
         ):
             live.add(id(statement))
             needed |= found.used
-    grown = True
-    while grown:
-        grown = False
-        for statement in statements:
-            found = digest(statement)
-            if id(statement) not in live and not found.defined.isdisjoint(needed):
-                live.add(id(statement))
-                needed |= found.used
-                grown = True
-    # A compound statement runs when anything in it does.
-    return frozenset(_idle(node.body, live))
+    makers: defaultdict[str, list[ast.stmt]] = defaultdict(list)
+    for statement in statements:
+        for name in digest(statement).defined:
+            makers[name].append(statement)
+    waiting = list(needed)
+    while waiting:
+        for statement in makers.pop(waiting.pop(), ()):
+            live.add(id(statement))
+            waiting.extend(digest(statement).used)
+    idle: set[int] = set()
+    _runs(node.body, live, idle)
+    return frozenset(idle)
 
 
 _ALWAYS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Global)
 _LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 
 
-def _idle(body: list[ast.stmt], live: set[int]) -> list[int]:
-    """Return the ids of statements that need not run, nor any inside them."""
-    out: list[int] = []
+def _runs(body: list[ast.stmt], live: set[int], idle: set[int]) -> bool:
+    """Tell whether anything in a block must run: a compound statement does when anything in it does.
+
+    What need not is added to ``idle``.
+    """
+    some = False
     for statement in body:
+        runs = id(statement) in live
         if isinstance(statement, nodes.COMPOUND):
-            inner = nodes.statements([statement])[1:]
-            out += _idle(nodes.inside(statement), live)
-            if id(statement) not in live and not any(id(s) in live for s in inner):
-                out.append(id(statement))
-        elif id(statement) not in live:
-            out.append(id(statement))
-    return out
+            runs = _runs(nodes.inside(statement), live, idle) or runs
+        if not runs:
+            idle.add(id(statement))
+        some = some or runs
+    return some
