@@ -56,11 +56,10 @@ _TELLS = ('"role"', "'role'", "message", "Message")
 _ROLE = re.compile(r"\.role\b")
 # Without one of these words a function has no conversation: most are done with at a glance.
 _WORDS = (
-    *("message", "hist", "conv", "transcript", "dialog"),
+    *("message", "hist", "turn", "conv", "transcript", "dialog"),  # and whatever returns something
     *("msgs", "chat", "role", "memory", "rounds"),
     *("reversed(", "[::-1]", ".pop(0)", "popleft"),  # of a list that another function fills with messages
 )
-_TURN = re.compile(r"(?<!re)turn")
 _BUDGET = re.compile(r"budget|remain|available|token|quota|limit", re.IGNORECASE)
 _SYSTEM = re.compile(r"system|developer", re.IGNORECASE)
 
@@ -98,7 +97,7 @@ def trimming(module: Module) -> list[Layout]:
 
 def _tells_of_turns(text: str) -> bool:
     lowered = text.lower()
-    return any(word in lowered for word in _WORDS) or _TURN.search(lowered) is not None
+    return any(word in lowered for word in _WORDS)
 
 
 def _widest(seen: list[Observation]) -> list[Observation]:
