@@ -193,13 +193,16 @@ def project_listing(folder: Path, config: Config, cwd: Path) -> tuple[str, ...]:
     """Return the files around a named file or folder that its includes and imports may lead to.
 
     They are those of the project, which a configuration file, a setup.py, a pyproject.toml or ``.git`` marks. Where
-    nothing does they are those below the folder, or its own alone if there are too many: nobody wants a home
-    folder searched.
+    nothing does they are those below the folder, or beside the package that it belongs to; its own alone if
+    there are too many: nobody wants a home folder searched.
     """
     walker = Walker(config, cwd)
     if (project := _project(folder)) is not None:
         return tuple(walker.shown(absolute) for absolute, _, test in walker.walk(project) if not test)
-    below = list(islice(walker.walk(folder), _MOST_UNMARKED + 1))
+    top = folder
+    while (top / "__init__.py").is_file():
+        top = top.parent
+    below = list(islice(walker.walk(top), _MOST_UNMARKED + 1))
     if len(below) > _MOST_UNMARKED:
         return tuple(walker.shown(child) for child in sorted(folder.iterdir()) if child.is_file())
     return tuple(walker.shown(absolute) for absolute, _, test in below if not test)

@@ -13,12 +13,13 @@ from promptlint.words import counted
 
 _CODE = re.compile(r"[\w.$]+(?:[\[(].*)?|.*\)", re.DOTALL)
 BLOCK = 16  # tokens of the smallest block in wide use (vLLM)
-DATA_FIRST = 48  # tokens of fixed text behind data that make a word worthwhile
+DATA_FIRST = 32  # tokens of fixed text in a piece behind data that make a word worthwhile
 ARGUMENT_FIRST = 128  # of the same behind an argument in running text: all else but its place is a guess
 BY_PLACE = frozenset({ARGUMENT, APART})
 # What a text of the program that is not seen counts for, in tokens: in thresholds, never in figures.
 UNSEEN = 48
 NEAR = 16  # tokens between two values that make two faults of them
+NEAR_DATA = 48  # and between two of data: labels stand there
 
 # Data differs between requests by nature. Only its place can be wrong.
 DATA = frozenset({Kind.RETRIEVED, Kind.REQUEST_INPUT})
@@ -60,7 +61,7 @@ class Thresholds:
     """Below which cost a finding is only counted.
 
     ``lost_tokens`` is what the user asked for and holds for every kind. None: one block of sixteen
-    tokens, two where only a name speaks for the fault, and `DATA_FIRST` for data, which has to stand
+    tokens, two where only a name speaks for the fault, and `DATA_FIRST` in one piece for data, which has to stand
     somewhere (`ARGUMENT_FIRST` where it is taken for data by its place alone). A profile with larger
     blocks hides nothing more: it loses whole blocks as soon as the text behind grows.
     """

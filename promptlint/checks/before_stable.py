@@ -14,6 +14,7 @@ from promptlint.checks.base import (
     DATA_FIRST,
     HOW_OFTEN,
     NEAR,
+    NEAR_DATA,
     UNSEEN,
     Measure,
     Thresholds,
@@ -117,8 +118,10 @@ class BeforeStable:
             return None
         if printed:
             cost = of_tokens(cost, cost.tokens + printed, measure.profile)
-        assumed = replace(cost, tokens=cost.tokens + UNSEEN) if unseen else cost
         kind = self.reported or cause.kind
+        assumed = replace(cost, tokens=cost.tokens + UNSEEN) if unseen else cost
+        if kind in DATA and not unseen and (piece := behind.longest(index, measure)) < DATA_FIRST:
+            assumed = replace(cost, tokens=min(cost.tokens, piece))
         subject = self.subjects.get(cause.scope, self.subject).format(what=quoted(cause.what))
         message = f"{subject} {HOW_OFTEN[cause.scope]}; {lost_text(cost, history, unseen)} cannot be reused"
         return Finding(
@@ -154,7 +157,7 @@ def branches(layout: Layout, measure: Measure, index: int) -> frozenset[tuple[Pl
     for guard in segments[index].guards:
         if guard.kind == "if":
             own = (at for at in range(index + 1, len(segments)) if guard in segments[at].guards)
-            if sum(map(measure.tokens, own)) >= DATA_FIRST:
+            if sum(map(measure.tokens, own)) >= NEAR_DATA:
                 found.append((guard.place, guard.branch))
     return frozenset(found)
 
@@ -170,7 +173,7 @@ def grouped(found: list[tuple[Cause, Finding, frozenset[tuple[Place, int]]]]) ->
 
     One value printed several times is one fault, and so is ``Issue: {title} by {author}, {body}``: values
     that change as often, with less than `NEAR` stable tokens between each and the next (data may be
-    `DATA_FIRST` apart). Values of alternatives with texts of their own (`branches`) are faults of each.
+    `NEAR_DATA` apart). Values of alternatives with texts of their own (`branches`) are faults of each.
     """
     groups: list[list[tuple[Cause, Finding, str]]] = []
     led: list[frozenset[tuple[Place, int]]] = []  # the branches of the first of each group
@@ -178,7 +181,7 @@ def grouped(found: list[tuple[Cause, Finding, frozenset[tuple[Place, int]]]]) ->
     before: tuple[int, int, Scope] | None = None  # group, tokens behind and scope of the value before
     for cause, finding, within in found:
         cost = finding.cost.tokens if finding.cost else 0
-        near = DATA_FIRST if finding.kind in DATA else NEAR
+        near = NEAR_DATA if finding.kind in DATA else NEAR
         value = cause.name or cause.what, finding.scope
         known = of_value.get(value, ())
         again = next((group for group in known if not exclusive(led[group], within)), None)

@@ -25,6 +25,7 @@ class Behind:
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
+        self._runs: list[int] | None = None
 
     @cached_property
     def _last_history(self) -> int | None:
@@ -198,6 +199,23 @@ class Behind:
             return cost
         tokens = max(0, cost.tokens - measure.lost_behind(end - 1, scope).tokens)
         return of_tokens(cost, tokens, measure.profile)
+
+    def longest(self, index: int, measure: Measure) -> int:
+        """Return the tokens of the longest text behind a segment that no changing value interrupts.
+
+        Between the fields of a form stand labels, which go wherever the data goes::
+
+            # Code: {code}  # Output: {output}  # Feedback: {feedback}
+        """
+        if self._runs is None:
+            self._runs = [0]
+            run = 0
+            for at in reversed(range(len(self._layout.segments))):
+                segment = self._layout.segments[at]
+                run = 0 if segment.cause is not None else run + measure.tokens(at)
+                self._runs.append(max(run, self._runs[-1]))
+            self._runs.reverse()
+        return self._runs[index + 1]
 
     @cached_property
     def _later(self) -> list[tuple[int, set[Guard], bool]]:

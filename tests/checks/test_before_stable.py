@@ -92,14 +92,26 @@ def test_a_name_alone_needs_two_blocks() -> None:
 
 
 def test_data_may_stand_before_a_short_text() -> None:
-    [found] = run(layout(hole(cause(Kind.RETRIEVED, R)), text(47)))
+    [found] = run(layout(hole(cause(Kind.RETRIEVED, R)), text(31)))
     assert found.status is Status.BELOW_THRESHOLD
-    [found] = run(layout(hole(cause(Kind.REQUEST_INPUT, R)), text(48)))
+    [found] = run(layout(hole(cause(Kind.REQUEST_INPUT, R)), text(32)))
+    assert found.status is Status.ACTIVE
+
+
+def test_labels_between_data_are_no_text_that_could_stand_first() -> None:
+    asked, known = cause(Kind.REQUEST_INPUT, R, "question"), cause(Kind.RETRIEVED, R, "notes")
+    form = (hole(asked), text(31), hole(known), text(31), hole(known), text(31))
+    found = run(layout(*form))
+    assert [(f.status, f.cost and f.cost.tokens) for f in found if f.kind is Kind.REQUEST_INPUT] == [
+        (Status.BELOW_THRESHOLD, 93)
+    ]
+    # What never changes does not interrupt a text.
+    [found, *_] = run(layout(hole(asked), text(20), hole(), text(12)))
     assert found.status is Status.ACTIVE
 
 
 def test_an_argument_in_running_text_needs_more_behind_it() -> None:
-    for variant, fewest in (("apart", 48), ("argument", 128)):
+    for variant, fewest in (("apart", 32), ("argument", 128)):
         made = cause(Kind.REQUEST_INPUT, R, variant=variant, confidence=Confidence.LOW)
         [found] = run(layout(hole(made), text(fewest - 1)))
         assert found.status is Status.BELOW_THRESHOLD
@@ -334,7 +346,7 @@ def test_history_inside_a_text() -> None:
     assert (found.code, found.primary, found.scope) == ("PL111", loop.place, R)
     assert found.cost is not None
     assert found.cost.tokens == 60
-    [found] = run(layout(hole(talk), text(47), text(100, message=1)))
+    [found] = run(layout(hole(talk), text(31), text(100, message=1)))
     assert found.status is Status.BELOW_THRESHOLD  # the next message moves on in any case
     assert not run(layout(*printed, text(60), kind=LayoutKind.CHAT_TEMPLATE))
     assert not run(layout(text(60), *printed))

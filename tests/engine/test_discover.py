@@ -126,5 +126,7 @@ def test_what_a_named_file_may_include(tree: Tree) -> None:
     (root / "pyproject.toml").unlink()
     assert project_listing(root / "t", Config(root=root), root) == ("t/a.j2",)
     assert "u/b.j2" in project_listing(root, Config(root=root), root)
+    tree({"lib/p/__init__.py": "", "lib/p/q/__init__.py": "", "lib/p/r.py": ""})
+    assert "lib/p/r.py" in project_listing(root / "lib/p/q", Config(root=root), root)
     tree({f"many/{n}": "" for n in range(2001)} | {"e.j2": ""})
     assert project_listing(root, Config(root=root), root) == ("e.j2",)

@@ -31,7 +31,7 @@ from promptlint.layout import Kind, Scope
 from promptlint.source import Place
 
 MAX_CALL_STEPS = 600  # of one call, callees included
-MAX_MAKE_STEPS = 200  # of one constructor
+MAX_MAKE_STEPS = 200  # of one constructor, or of a call that has nothing to do with prompts
 _BUILTIN = frozenset(("str", "int", "float", "bool", "bytes", "dict", "list", "set", "tuple", "object"))
 SMALL = 30  # a function with fewer statements is always worth a look
 
@@ -274,9 +274,13 @@ def invoke(
             if cause is not None and cause.kind is Kind.UNORDERED:
                 cause = None  # a set that goes down a recursion holds what was visited
         return Unknown(place, name=func.name, path=f"{func.name}()", cause=cause)
-    # Each further level gets half: what a prompt takes from far away is small.
-    steps = MAX_MAKE_STEPS if func.name == "__init__" or not telling else MAX_CALL_STEPS
-    budget = min(m.limit - m.steps, steps >> max(0, len(m.stack) - 1))
+    # Each further level gets half: what a prompt takes from far away is small. What a constructor sets last
+    # is missed as much as what it sets first.
+    if func.name == "__init__":
+        steps = MAX_MAKE_STEPS
+    else:
+        steps = (MAX_CALL_STEPS if telling else MAX_MAKE_STEPS) >> max(0, len(m.stack) - 1)
+    budget = min(m.limit - m.steps, steps)
     key = _key(m, func, args, keywords, rest)
     if key is not None and (kept := m.recall(key, budget)) is not None:
         return fresh(_returned(kept.value, func, place))

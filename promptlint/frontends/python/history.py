@@ -44,9 +44,11 @@ def is_history(value: Value | None) -> bool:
     """Tell whether a value is, by its name or its elements, the turns of a conversation."""
     if isinstance(value, (Unknown, ListV)) and HISTORY.search(value.name or ""):
         return True
-    if isinstance(value, ListV):
-        return any(_is_turn(i.value) for i in value.items)
-    return False
+    return _holds_turns(value)
+
+
+def _holds_turns(value: Value | None) -> bool:
+    return isinstance(value, ListV) and any(_is_turn(i.value) for i in value.items)
 
 
 def _is_turn(value: Value) -> bool:
@@ -135,7 +137,7 @@ class HistoryWatch(ABC):
         )
 
     def _drop(self, m: Machine, value: Value, node: ast.AST, frame: Frame) -> None:
-        if is_history(value) and _talks_to_model(frame):
+        if _holds_turns(value) or (is_history(value) and _talks_to_model(frame)):
             self.observe(
                 Observation(
                     "history-cut",

@@ -196,7 +196,14 @@ def replaced(value: Str, old: Value, new: Value, node: ast.Call, frame: Frame) -
     return Str(_replaced(value.parts, wanted, passed(new, at.place, at.note), at, written))
 
 
+def _field(wanted: str) -> str:
+    """Return the name that a placeholder bears: `TASK_DESCRIPTION`, `{{question}}`, `[[DATE]]`, `<city>`."""
+    name = wanted.strip("{}[]()<>$%#@ ")
+    return name.lower() if name.isidentifier() else ""
+
+
 def _replaced(parts: tuple[Part, ...], wanted: str, new: Value, at: Step, written: str) -> tuple[Part, ...]:
+    name = _field(wanted)
     out: list[Part] = []
     for part in parts:
         if isinstance(part, Lit) and wanted in part.text:
@@ -207,7 +214,10 @@ def _replaced(parts: tuple[Part, ...], wanted: str, new: Value, at: Step, writte
                 field = part.cut(found, found + len(wanted)).place() if not part.whole else at.place
                 fresh = text.parts_of(new, field, written)
                 given = None if part.whole else at
-                out.extend(replace(p, place=field, given=given) if isinstance(p, Hole) else p for p in fresh)
+                out.extend(
+                    replace(p, place=field, given=given, field=name) if isinstance(p, Hole) else p
+                    for p in fresh
+                )
                 end = found + len(wanted)
             if end < len(part.text):
                 out.append(part.cut(end, len(part.text)))

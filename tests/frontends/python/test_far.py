@@ -64,3 +64,39 @@ def choose(history):
     found = program(HEAD + text)
     (one,) = [f for f in found.findings if f.code == "PL111"]
     assert found.source(one.primary) == "{chat_history}"
+
+
+def test_a_placeholder_that_is_replaced_has_a_name(program: Run) -> None:
+    """What it says counts where the value's own name does not."""
+    text = (
+        "def ask(it):\n    prompt = ('You do the task TASK_DESCRIPTION now. ' + RULES){}\n    return prompt\n"
+    )
+    for placeholder, field in (("TASK_DESCRIPTION", "task_description"), ("now. ", "")):
+        made = program(HEAD + text.replace("{}", f".replace({placeholder!r}, it)"))
+        assert {s.origin.field for one in made.layouts for s in one.segments if s.is_hole} == {field}
+
+
+def test_what_a_constructor_sets_last_is_known_far_from_where_it_is_called(program: Run) -> None:
+    choice = "\n".join(f"        elif kind == 'k{n}':\n            self.engine = 'e{n}'" for n in range(12))
+    text = f"""
+class Talk:
+    def __init__(self, kind):
+        if kind == 'k':
+            self.engine = 'e'
+{choice}
+        else:
+            raise ValueError(kind)
+        self.messages = [{{'role': 'system', 'content': RULES}}]
+class Base:
+    def make(self, kind):
+        return Talk(kind)
+class Worker(Base):
+    def __init__(self, kind):
+        self.kind = kind
+        self.reset()
+    def reset(self):
+        self.talk = self.make(self.kind)
+    def forget(self):
+        self.talk.messages.pop(1)
+"""
+    assert [seen.what for seen in program(HEAD + text).observations] == ["history-cut"]
