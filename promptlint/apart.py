@@ -40,6 +40,13 @@ _TAG = re.compile(r"<([A-Za-z][\w:-]*)[^<>]*>\s*$")
 _OPENING = re.compile(r"^[\s>*\-\d.)(\[`\"'+|=~#]*$")
 _CLOSING = re.compile(r"^[\s`\"')\].,;|*_]*(?:</[\w:-]+>\s*)?$")
 _PHRASE = re.compile(r"(?<![\w'])([A-Za-z][A-Za-z' ]{2,40}?)(?:\s+(?:is|was)|\s*[:=])\s*[*_`\"'(]*\s*$")
+# "… for the following idea: {name}. {description}"
+_ANNOUNCED = re.compile(r"\bfollowing\s[A-Za-z][\w' ]{1,40}:\s*[*_`\"'(]*\s*$")
+# "Here is a web page.", "Summarise the page below."; but "Choose from the list below."
+_POINTING = re.compile(
+    r"(?:[.!?]\s|^)(?:here|below) (?:is|are)\b[^.!?]*\.$|\b(?:below|following)\.$", re.IGNORECASE
+)
+_CHOICES = re.compile(r"\b(?:list|lists|options|choices|categories|one of)\b", re.IGNORECASE)
 _PROSE = re.compile(r"(?<![^\W\d_])[^\W\d_]{2,}\W+[^\W\d_]{2,}")
 _RULES = ("---", "===")
 _FENCES = ("```", "~~~", '"""', "'''", *_RULES)
@@ -81,7 +88,11 @@ def _cause(segment: Segment, around: _Around, catalog: Catalog) -> Cause | None:
         if known.variant != ARGUMENT or known.confidence is not Confidence.LOW:
             return None
         label = around.label
-        setting = label is None or catalog.is_setting_label(label) or catalog.is_setting(origin.name)
+        if around.announced:
+            said = catalog.phrase(around.phrase)
+            setting = said is None or said.kind not in _DATA
+        else:
+            setting = label is None or catalog.is_setting_label(label) or catalog.is_setting(origin.name)
         return None if setting else replace(known, variant=APART)
     if segment.scope is not Scope.UNKNOWN or origin.kind not in _NAMED:
         return None
@@ -95,7 +106,7 @@ def _cause(segment: Segment, around: _Around, catalog: Catalog) -> Cause | None:
     if around.label is not None and catalog.is_setting_label(around.label):
         return None
     said = catalog.phrase(around.phrase if around.label is None else around.label)
-    if said is not None and (said.kind in _TIMED or (said.kind in _DATA and around.label is not None)):
+    if said is not None and (said.kind in _TIMED or (said.kind in _DATA and around.sets_apart)):
         variant = APART if said.kind in _DATA else said.variant
         what = f"`{origin.shown}` (by the words in front of it)"
         return Cause(said.kind, said.scope, what, Confidence.LOW, variant=variant)
@@ -111,6 +122,12 @@ class _Around:
 
     label: str | None
     phrase: str
+    announced: bool = False  # in running text, by "the following"
+
+    @property
+    def sets_apart(self) -> bool:
+        """Tell whether the text says that what follows is not its own."""
+        return self.label is not None or self.announced
 
     @classmethod
     def of(cls, segments: tuple[Segment, ...], index: int) -> _Around:
@@ -119,6 +136,8 @@ class _Around:
         after = _below(segments, index)
         said = _PHRASE.search(line)
         phrase = said.group(1) if said else ""
+        if _ANNOUNCED.search(line):
+            return cls(None, phrase, announced=True)
         if not _CLOSING.match(after):
             return cls(None, phrase)
         if found := _TAG.search(line) or _LABEL.match(line):
@@ -150,7 +169,11 @@ def _heading(above: str) -> str | None:
     last = lines[-2] if fenced and len(lines) > 1 else lines[-1]
     bare = last.rstrip("* ")
     is_heading = (
-        titled or bare.endswith(":") or last.startswith(("#", "**")) or (last[0], last[-1]) in _FRAMES
+        titled
+        or bare.endswith(":")
+        or last.startswith(("#", "**"))
+        or (last[0], last[-1]) in _FRAMES
+        or (_POINTING.search(bare) and not _CHOICES.search(bare))
     )
     return " ".join(_WORD.findall(last)) if is_heading else "" if fenced else None
 

@@ -42,6 +42,9 @@ def first(text: str, cause: Cause | None = None) -> Cause | None:
         "# Page\n\n«x»\n\nBe brief.",
         "--- PAGE ---\n«x»\nBe brief.",
         "The user's wish: «x»\nBe brief.",
+        "Here is a web page.\n«x»\nBe brief.",
+        "It is the page below.\n«x»\nBe brief.",
+        "Improve the plan for the following idea: «x». It is «y», mostly. Be brief.",
     ],
 )
 def test_a_value_apart_from_the_text_is_data(text: str) -> None:
@@ -130,3 +133,15 @@ def test_long_runs_are_read_in_an_instant(run: str) -> None:
     start = time.process_time()
     judged(segments(text), CATALOG)
     assert time.process_time() - start < 5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Take one word from the list below.\n«x»\nBe brief.",
+        "Use nothing but the following list of modules: «x». Be brief.",
+        "The rest follows below. Mind the margin.\n«x»\nBe brief.",
+    ],
+)
+def test_what_may_be_chosen_is_not_announced_as_data(text: str) -> None:
+    assert first(TASK.replace("below", "there") + text) is None

@@ -22,6 +22,7 @@ class Volatile:
 
 CARRIES: Mapping[str, str] = {
     "messages": "a list of messages, or of (role, text) pairs",
+    "templates": "a list of messages whose texts are templates",
     "system": "system text",
     "user": "text of a user message",
     "assistant": "text of an assistant message",

@@ -36,6 +36,7 @@ from promptlint.layout import Cause, Confidence, Guard, Kind, Scope
 from promptlint.source import Place
 
 MAX_UNROLL = 16
+_CHOSEN = (Str, Template, DictV, FuncV, ClassV)  # of which one is taken by a key
 MAX_ITEMS = 2000  # taken from one list into another; a program can double a list again and again
 _BUILTINS = frozenset(dir(builtins))
 _DATE_PARTS = {
@@ -232,7 +233,7 @@ def subscript(m: Machine, value: Value, node: ast.Subscript, frame: Frame) -> Va
 
 def _any_of(m: Machine, values: list[Value], node: ast.expr, key: Value, frame: Frame) -> Value:
     """Return the value under a key that is not known: any of a few texts."""
-    if 1 <= len(values) <= 8 and all(isinstance(v, (Str, Template, FuncV, ClassV)) for v in values):
+    if 1 <= len(values) <= 8 and all(isinstance(v, _CHOSEN) for v in values):
         guard = Guard(
             "if",
             frame.module.text(node),
@@ -389,7 +390,13 @@ def store(m: Machine, out: DictV, key: Value, value: Value, node: ast.AST, frame
     if old is not None and guards and old.value is not value:
         value = choice(guards[-1], (value, old.value))
         guards = old.guards
-    out.entries[constant] = Item(value, guards)
+    heading = isinstance(constant, str) and is_heading(constant)
+    out.entries[constant] = Item(value, guards, place=frame.module.place(node) if heading else None)
+
+
+def is_heading(key: str) -> bool:
+    """Tell whether a key of a mapping reads like the heading of a section: ``Task description``."""
+    return key[:1].isupper() and not key.isupper()
 
 
 def update(out: DictV, value: Value) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from promptlint.frontends.python import text
 from promptlint.frontends.python.engines import role_of
 from promptlint.frontends.python.forms import CONTENT, opened, pair
-from promptlint.frontends.python.machine import fixed, printed
+from promptlint.frontends.python.machine import fixed, last_name, printed
 from promptlint.frontends.python.methods import filled_messages
 from promptlint.frontends.python.pieces import Alt, Hole, Lit, Loop, Part, Seg, flat
 from promptlint.frontends.python.values import (
@@ -56,7 +56,8 @@ _GIVEN = re.compile(
     re.IGNORECASE,
 )
 _OF_A_MESSAGE = re.compile(
-    r"(^|[._])(messages?|msgs?|turns?|history)(\[\])?\.(content|parts|text|blocks)\b", re.IGNORECASE
+    r"(^|(?<!choices)[._])(messages?|msgs?|turns?|history)(\[\])?\.(content|parts|text|blocks)\b",
+    re.IGNORECASE,
 )
 
 
@@ -122,7 +123,11 @@ class Emitter:
             # has answered is no input, whatever the program calls it.
             name = field = given = ""
         chain = () if part.given is None or cause is not None else (part.given,)
-        origin = Origin(OriginKind.VARIABLE, part.expression, name, chain=chain, field=field, given=given)
+        written = last_name(part.written) if name and not part.loop and cause is None else ""
+        names = (name, written) if written and not name.endswith(written) else ()
+        origin = Origin(
+            OriginKind.VARIABLE, part.expression, name, names=names, chain=chain, field=field, given=given
+        )
         return Segment(
             part.place,
             None,
@@ -334,9 +339,13 @@ def serialised(value: Value, place: Place, skip: Sequence[str] = (), depth: int 
         for key, item in value.entries.items():
             if key in skip:
                 continue
-            label = f'"{key}": '
-            inner = serialised(item.value, value.place or place, skip, depth + 1)
-            where = _first_place(inner) or value.place or place
+            label = f'"{key}": ' if item.place is None else f"\n{key}: "
+            at = item.place or value.place or place
+            if item.place is not None and isinstance(item.value, Str):
+                inner = text.parts_of(item.value, at, "")
+            else:
+                inner = serialised(item.value, at, skip, depth + 1)
+            where = _first_place(inner) or at
             lead = Lit(label, fixed(replace_end(where), label), whole=True)
             out.extend(text.wrap_guards((lead, *inner), item.guards) if item.guards else (lead, *inner))
         for rest in value.rest:

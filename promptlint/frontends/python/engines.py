@@ -198,8 +198,10 @@ def template(m: Machine, sink: Sink, given: Arguments, node: ast.Call, frame: Fr
             parts.extend(text.parts_of(value, place, where))
         elif carries == "examples":
             parts.append(Hole(place, where, "examples", value.cause))
-        elif carries == "messages":
+        elif carries in ("messages", "templates"):
             messages = _messages(m, value, dialect, node, frame)
+            if carries == "templates":
+                messages = [_with_fields(m, one, dialect) for one in messages]
     if not parts and not messages:
         return None
     if messages:
@@ -207,6 +209,16 @@ def template(m: Machine, sink: Sink, given: Arguments, node: ast.Call, frame: Fr
     else:
         out = Template(tuple(parts), fields, sink.role)
     m.recorder.template(m, out, node, frame)
+    return out
+
+
+def _with_fields(m: Machine, value: Value, dialect: str) -> Value:
+    """Return a message object with its text as a template; anything else as it is."""
+    content = value.attrs.get("content") if isinstance(value, Obj) and value.kind == "message" else None
+    if not isinstance(value, Obj) or not isinstance(content, Str):
+        return value
+    out = Obj(kind="message", name=value.name, place=value.place)
+    out.attrs = {**value.attrs, "content": Str(dialect_parts(m, content.parts, dialect))}
     return out
 
 

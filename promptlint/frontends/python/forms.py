@@ -130,6 +130,29 @@ def is_tool(value: DictV) -> bool:
     return "description" in keys and ("input_schema" in keys or "parameters" in keys or "inputSchema" in keys)
 
 
+def spoken(given: Arguments) -> DictV | None:
+    """Return the message that a call is given in pieces: ``chat.add_message(role="system", content=text)``."""
+    role = given.keywords.get("role")
+    content = next((given.keywords[key] for key in CONTENT if key in given.keywords), None)
+    if not isinstance(role, Str) or role.plain() not in _SYSTEM or content is None or not is_text(content):
+        return None
+    out = DictV()
+    out.entries = {"role": Item(role), "content": Item(content)}
+    return out
+
+
+MIN_SECTIONS = 3
+
+
+def is_sectioned(value: Value) -> bool:
+    """Tell whether a mapping is a prompt by its sections: ``{"Introduction": …, "Task": …, "Instructions": {…}}``."""
+    if not isinstance(value, DictV) or value.rest or len(value.entries) < MIN_SECTIONS:
+        return False
+    if any(item.place is None for item in value.entries.values()):
+        return False
+    return any(is_long(item.value) for item in value.entries.values())
+
+
 def holds_objects(value: ListV) -> bool:
     """Tell whether messages are objects of the program's own: it hands them on from function to function."""
     return any(isinstance(i.value, Obj) and i.value.cls is not None for i in value.items)

@@ -23,6 +23,7 @@ from promptlint.frontends.python.nodes import blocks, walk
 from promptlint.frontends.python.values import (
     Choice,
     ClassV,
+    Const,
     DictV,
     FuncV,
     Item,
@@ -44,7 +45,8 @@ _GROWING = frozenset(("append", "extend", "insert", "add", "update", "setdefault
 def fill(cls: ClassV, obj: Obj, declared: Iterable[tuple[str, ast.AnnAssign]] = ()) -> None:
     """Put something unknown into the collections of an instance that other methods fill.
 
-    ``declared`` are the fields of a data class: one that is a list is empty in a new instance.
+    ``declared`` are the fields of a data class: one that is a list is empty in a new instance. An attribute that
+    is None or an empty text until a method sets it is taken out: what it holds is to be asked of that method.
     """
     for attr, statement in declared:
         if attr in fillers(cls) and _LIST.match(ast.unparse(statement.annotation)):
@@ -52,8 +54,8 @@ def fill(cls: ClassV, obj: Obj, declared: Iterable[tuple[str, ast.AnnAssign]] = 
     for attr, value in list(obj.attrs.items()):
         if attr not in fillers(cls):
             continue
-        if isinstance(value, Str) and not value.parts:  # set by then: ``self.summary = ""``
-            obj.attrs[attr] = Unknown(None, name=attr, path=attr)
+        if _is_unset(value):  # ``self.summary = ""``: set by then
+            del obj.attrs[attr]
         if not isinstance(value, (ListV, DictV)):
             continue
         if _is_empty(value):
@@ -91,6 +93,10 @@ def fill_later(obj: Obj, attr: str, func: FuncV | None) -> None:
         func is None or (func.name not in _MAKING and all(func.node is not f.node for f in filling))
     ):
         _put(obj, attr, value)
+
+
+def _is_unset(value: Value) -> bool:
+    return value.parts == () if isinstance(value, Str) else isinstance(value, Const) and value.value is None
 
 
 def _is_empty(value: ListV | DictV) -> bool:

@@ -198,7 +198,7 @@ def unknown_call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, 
     owner = callee.cause  # the receiver's cause came along with the attribute
     if owner is not None and owner.kind is Kind.CLOCK:
         return _clock_method(m, callee, short, given, node, frame)
-    if "." in path and (short in _SAME or (short == "get" and not given.args)):
+    if "." in path and (short in _SAME or (short == "get" and not (given.args or given.keywords))):
         base = callee.name.rsplit(".", 1)[0] if "." in callee.name else callee.name
         cause = worst(owner, given.cause) if short == "replace" else owner
         return Unknown(place, name=base, path=path, cause=cause, loop=callee.loop)

@@ -156,7 +156,7 @@ def _body(
 
 
 def _forget(frame: Frame, body: list[ast.stmt], loop: int) -> None:
-    """Take numbers and flags that the body sets for unknown: they differ from one turn to the next.
+    """Take numbers, flags and texts that are empty at first for unknown: they differ from one turn to the next.
 
     What is counted up is a counter of the loop, wherever in the body that is done.
     """
@@ -168,7 +168,17 @@ def _forget(frame: Frame, body: list[ast.stmt], loop: int) -> None:
             if isinstance(node, ast.Assign)
             else None
         )
-        if isinstance(target, ast.Name) and isinstance(frame.names.get(target.id), Const):
+        old = frame.names.get(target.id) if isinstance(target, ast.Name) else None
+        if not isinstance(target, ast.Name):
+            continue
+        if (
+            isinstance(old, Str)
+            and not old.parts
+            and isinstance(node, ast.Assign)
+            and _replaces(node, target.id)
+        ):
+            frame.names[target.id] = Unknown(frame.module.place(target), name=target.id, path=target.id)
+        elif isinstance(old, Const):
             counts = isinstance(node, ast.AugAssign) or _counts_up(node, target.id)
             frame.names[target.id] = Unknown(
                 frame.module.place(target),
@@ -177,6 +187,13 @@ def _forget(frame: Frame, body: list[ast.stmt], loop: int) -> None:
                 loop=loop if counts else 0,
                 multiline=False,
             )
+
+
+def _replaces(node: ast.Assign, name: str) -> bool:
+    """Tell whether a statement sets a name to something that the name itself is no part of, and no constant."""
+    return not isinstance(node.value, ast.Constant) and all(
+        not isinstance(n, ast.Name) or n.id != name for n in walk(node.value)
+    )
 
 
 def _counts_up(node: ast.AST, name: str) -> bool:

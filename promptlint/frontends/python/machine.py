@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING
 
 from promptlint.catalog import Catalog
@@ -112,6 +113,7 @@ class Machine:
         self.unused: ast.expr | None = None  # the call of an expression statement
         self._volatile: dict[str, Volatile | None] = {}
         self._sinks: dict[str, Sink | None] = {}
+        self._tells: dict[str, bool] = {}
         self.fresh = itertools.count(1)
 
     # Filled by the modules that know how; see evaluate.py.
@@ -128,6 +130,14 @@ class Machine:
         if path not in self._volatile:
             self._volatile[path] = self.catalog.call(path)
         return self._volatile[path]
+
+    def tells(self, name: str) -> bool:
+        """Tell whether a name says what its value is, or that it is the program's own."""
+        known = self._tells.get(name)
+        if known is None:
+            known = self.catalog.name(name) is not None or self.catalog.is_chosen(name, plain=False)
+            self._tells[name] = known
+        return known
 
     def sink(self, path: str) -> Sink | None:
         """Return the catalogue's sink for a call."""
@@ -317,6 +327,16 @@ def repeat_parts(guard: Guard, before: tuple[Part, ...], after: tuple[Part, ...]
     return join_parts(guard, [before, after])
 
 
+_LAST = re.compile(r"(?:.*\.)?([A-Za-z_]\w*)|.*\[[\"']([A-Za-z_]\w*)[\"']\]")
+
+
+@cache
+def last_name(expression: str) -> str:
+    """Return the last name of an expression, ``notes`` of ``state["notes"]``; "" where it ends otherwise."""
+    found = _LAST.fullmatch(expression)
+    return (found.group(1) or found.group(2)) if found else ""
+
+
 def hole(place: Place, value: Value, expression: str) -> Hole:
     """Return the hole that an unknown value leaves in a text."""
     if isinstance(value, Unknown):
@@ -329,6 +349,7 @@ def hole(place: Place, value: Value, expression: str) -> Hole:
             call=value.path.endswith("()"),
             multiline=value.multiline,
             root=root_of(value),
+            written=expression,
         )
     return Hole(place, expression, getattr(value, "name", ""), value.cause, root=root_of(value))
 

@@ -255,10 +255,12 @@ def attribute(m: Machine, obj: Obj, attr: str, node: ast.expr, frame: Frame) -> 
     if written and attr not in obj.busy:
         obj.busy.add(attr)
         try:
-            value = _written(m, obj, written[0], frame)
+            value = _written(m, obj, _telling(written), frame)
         finally:
             obj.busy.discard(attr)
         if value is not None:
+            if not isinstance(value, (ListV, DictV)):  # those grow
+                obj.attrs[attr] = value
             return value
     if (part := _part(m, cls, attr, label)) is not None:
         obj.attrs[attr] = part  # what is put into it is there when it is asked for again
@@ -354,7 +356,7 @@ def _counter(written: list[tuple[FuncV, ast.AST]]) -> bool:
     """Tell whether an attribute is counted up outside the constructor."""
     return any(
         isinstance(node, ast.AugAssign)
-        and isinstance(node.op, ast.Add)
+        and isinstance(node.op, ast.Add | ast.Sub)
         and isinstance(node.value, ast.Constant)
         and isinstance(node.value.value, int)
         and func.name not in ("__init__", "__post_init__")
@@ -368,6 +370,13 @@ def cls_place(written: list[tuple[FuncV, ast.AST]]) -> Place | None:
         if isinstance(node, ast.AugAssign):
             return func.module.place(node)
     return None
+
+
+def _telling(written: list[tuple[FuncV, ast.AST]]) -> tuple[FuncV, ast.AST]:
+    """Return the first assignment of more than a constant, which marks what is to be set later."""
+    return next(
+        (w for w in written if not isinstance(getattr(w[1], "value", None), ast.Constant)), written[0]
+    )
 
 
 def _written(m: Machine, obj: Obj, write: tuple[FuncV, ast.AST], frame: Frame) -> Value | None:

@@ -69,6 +69,7 @@ class Hole:
     root: str = ""  # the name that the value's expression begins with
     field: str = ""  # the field of a template that the value fills
     given: Step | None = None  # where it is given for that field, or put in place of a word
+    written: str = ""  # as what it enters a text: its own name may be that of a call
 
 
 @dataclass(frozen=True, slots=True)

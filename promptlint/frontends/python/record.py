@@ -17,10 +17,12 @@ from promptlint.frontends.python.forms import (
     holds_objects,
     is_conversation,
     is_message,
+    is_sectioned,
     is_text,
     is_tool,
     opens_as_system,
     promptish,
+    spoken,
 )
 from promptlint.frontends.python.history import HISTORY, HistoryWatch, is_history
 from promptlint.frontends.python.machine import Frame, Machine
@@ -109,6 +111,8 @@ class Recorder(HistoryWatch):
                 if isinstance(sent, ListV):
                     at = given.nodes.get(key, node)
                     self.message_list(m, sent.name or "messages", sent, at, frame)
+        if (said := spoken(given)) is not None:
+            self.mapping(m, said, node, frame)
         for keyword, argument in given.keywords.items():
             given_to_agent = keyword == "task" and called_name(node).endswith("Agent")
             if (is_prompt_name(keyword) or given_to_agent) and is_text(argument):
@@ -207,6 +211,9 @@ class Recorder(HistoryWatch):
         for value in all_held(frame.names.values()):
             name = value.name or "messages"
             self.message_list(m, name, value, frame.func.node, frame, repeated=grows(value))
+        for name, mapping in frame.names.items():
+            if is_prompt_name(name) and is_sectioned(mapping):
+                self.text(m, name, mapping, frame.func.node, frame, Confidence.LOW)
 
     def yielded(self, m: Machine, value: ListV, frame: Frame) -> None:
         """A generator gave messages one by one."""
@@ -241,7 +248,7 @@ class Recorder(HistoryWatch):
             layout = self._layout(
                 m, f"message in {where(frame)}", place, LayoutKind.PROMPT, Confidence.MEDIUM
             )
-            emitter = self.emitter(m)
+            emitter = emitter_of(m)
             emitter.role = engines.role_of(plain) if isinstance(plain, str) else ""
             if emitter.role == "system":
                 emitter.section = Section.SYSTEM
@@ -279,7 +286,7 @@ class Recorder(HistoryWatch):
         if not (HISTORY.search(name) or is_history(turns)):
             return
         place = frame.module.place(node)
-        emitter = self.emitter(m)
+        emitter = emitter_of(m)
         emitter.system(value, place)
         emitter.message += 1
         emitter.parts((Hole(place, name, "messages"),))
@@ -296,7 +303,7 @@ class Recorder(HistoryWatch):
         if self.silent:
             return
         place = frame.module.place(node)
-        emitter = self.emitter(m)
+        emitter = emitter_of(m)
         emitter.messages(ListV([Item(value)]), place)
         layout = self._layout(m, f"message in {where(frame)}", place, LayoutKind.PROMPT, Confidence.HIGH)
         self.add(m, layout.with_segments(tuple(emitter.segments), emitter.gaps))
@@ -308,7 +315,7 @@ class Recorder(HistoryWatch):
         if self.silent:
             return
         place = frame.module.place(node)
-        emitter = self.emitter(m)
+        emitter = emitter_of(m)
         if value.kind == "messages":
             emitter.messages(value, place)
         else:
@@ -391,7 +398,7 @@ class Recorder(HistoryWatch):
     ) -> None:
         """Keep a text whose name says that it is a prompt; ``turns`` if a system text has a conversation behind it."""
         place = frame.module.place(node)
-        emitter = self.emitter(m)
+        emitter = emitter_of(m)
         emitter.role = "system" if "system" in name.lower() or opens_as_system(value) else ""
         if emitter.role:
             emitter.section = Section.SYSTEM
@@ -413,7 +420,7 @@ class Recorder(HistoryWatch):
         if not any(is_message(i.value) for i in value.items):
             return
         place = frame.module.place(node)
-        emitter = self.emitter(m)
+        emitter = emitter_of(m)
         emitter.messages(value, place)
         layout = self._layout(m, f"{name} in {where(frame)}", place, LayoutKind.PROMPT, Confidence.MEDIUM)
         layout = replace(layout, repeated=layout.repeated or repeated)
@@ -423,7 +430,7 @@ class Recorder(HistoryWatch):
         """Keep one tool definition."""
         if value.cause is None:
             return
-        emitter = self.emitter(m)
+        emitter = emitter_of(m)
         emitter.tools(ListV([Item(value)]), place)
         layout = self._layout(m, f"tool in {where(frame)}", place, LayoutKind.PROMPT, Confidence.MEDIUM)
         self.add(m, layout.with_segments(tuple(emitter.segments), emitter.gaps))
@@ -431,15 +438,11 @@ class Recorder(HistoryWatch):
     def tool_text(self, m: Machine, value: Str, node: ast.AST, frame: Frame) -> None:
         """Keep a text that becomes part of a tool's definition."""
         place = frame.module.place(node)
-        emitter = self.emitter(m)
+        emitter = emitter_of(m)
         emitter.section = Section.TOOLS
         emitter.parts(value.parts)
         layout = self._layout(m, f"tool in {where(frame)}", place, LayoutKind.PROMPT, Confidence.MEDIUM)
         self.add(m, layout.with_segments(tuple(emitter.segments), emitter.gaps))
-
-    def emitter(self, m: Machine) -> Emitter:
-        """Return an empty emitter for a prompt that is sent here."""
-        return emitter_of(m)
 
     def _layout(
         self, m: Machine, name: str, place: Place, kind: LayoutKind, confidence: Confidence

@@ -37,6 +37,7 @@ from promptlint.layout import (
     Parameter,
     Scope,
     Section,
+    Segment,
     Step,
 )
 from promptlint.source import Place
@@ -90,7 +91,8 @@ def request(
                 emitter.role, emitter.message = "user", emitter.message + 1
                 emitter.value(value, where_at)
     sent = next((v for _n, v, _a in carried.get("messages", ())), None)
-    repeated = m.repeats(sent)
+    whole = next((v for _n, v, _a in carried.get("prompt", ())), None) if sent is None else sent
+    repeated = m.repeats(sent) and not _made_anew(sink, whole, emitter.segments, given)
     switched = switched_by(node, frame) if repeated else frozenset()
     for _name, value, at in carried.get("tools", ()):
         observations.extend(_tools_change(m, value, at, node, frame, switched, sent))
@@ -122,6 +124,18 @@ def request(
         observations=tuple(observations),
         repeated=repeated,
     )
+
+
+_GOES_ON = ("previous_response_id", "conversation", "session_id")
+
+
+def _made_anew(sink: Sink, sent: Value | None, segments: list[Segment], given: Arguments) -> bool:
+    """Tell whether a request is one message, written for each round of a loop: no conversation goes on in it."""
+    if any(key in given.keywords for key in _GOES_ON):
+        return False
+    if not (isinstance(sent, ListV) and sent.known()) and (sink.loose or not isinstance(sent, Str)):
+        return False
+    return len({segment.of_message for segment in segments}) == 1 and segments[0].role == "user"
 
 
 def unordered_tools(value: Value, place: Place) -> Observation | None:

@@ -18,7 +18,7 @@ from promptlint.frontends.python.machine import Machine
 from promptlint.frontends.python.modules import Module
 from promptlint.frontends.python.nodes import walk
 from promptlint.frontends.python.slicing import tells_of_prompts
-from promptlint.frontends.python.values import ClassV, Ext, FuncV, ModuleV, Value
+from promptlint.frontends.python.values import ClassV, Ext, FuncV, ModuleV, Unknown, Value
 
 _MAKING = frozenset(
     (
@@ -64,17 +64,30 @@ def _callee(m: Machine, module: Module, node: ast.expr, cls: ClassV | None) -> V
     if isinstance(node, ast.Name):
         return objects.module_name(m, module, node.id)
     if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)):
-        return None
+        known = isinstance(node, ast.Attribute) and node.attr in m.catalog.sinks_by_suffix
+        dotted = _path(node) if known else ""
+        return Ext(dotted) if dotted else None
     if node.value.id in ("self", "cls"):
         return cls.find(node.attr) if cls is not None else None
     owner = objects.module_name(m, module, node.value.id)
     if isinstance(owner, ModuleV):
         return objects.module_name(m, owner.module, node.attr)
-    return Ext(f"{owner.path}.{node.attr}") if isinstance(owner, Ext) else None
+    return Ext(f"{owner.path}.{node.attr}") if isinstance(owner, Ext | Unknown) else None
+
+
+def _path(node: ast.expr) -> str:
+    """Return ``OpenAI().responses.create`` for such an expression, else an empty text."""
+    if isinstance(node, ast.Attribute):
+        owner = _path(node.value)
+        return f"{owner}.{node.attr}" if owner else ""
+    if isinstance(node, ast.Call):
+        made = _path(node.func)
+        return f"{made}()" if made else ""
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _is_sender(callee: Value | None, m: Machine) -> bool:
-    if isinstance(callee, Ext):
+    if isinstance(callee, Ext | Unknown):
         return m.sink(callee.path) is not None
     if isinstance(callee, ClassV):
         return _makes_turns(callee)

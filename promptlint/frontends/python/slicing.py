@@ -24,12 +24,15 @@ from promptlint.frontends.python import nodes
 
 _TELLING = re.compile(
     r"prompt|message|system|instruction|history|template|persona|\bllm|chat|complet|generat|descript|\brole\b|content|conversation"
-    r"|invoke|agent|query_engine|converse|render|tool",
+    r"|invoke|agent|query_engine|converse|render|tool|^responses$",
     re.IGNORECASE,
 )
 _STRICT = re.compile(
-    r"prompt|message|instruction|template|history|persona|complet|generate|converse|invoke|descript|system|chat|conversation|^role$|(^|_)(llm|gpt|claude|gemini)",
+    r"prompt|message|instruction|template|history|persona|complet|generate|converse|invoke|descript|system|chat|conversation|^role$|^responses$|(^|_)(llm|gpt|claude|gemini)",
     re.IGNORECASE,
+)
+_SENDS = re.compile(
+    r"^chat|complet|generate|invoke|llm|predict|respons|converse|(^|_)ask(_|$)", re.IGNORECASE
 )
 _CHANGES = frozenset(
     (
@@ -152,7 +155,7 @@ def _digest(statement: ast.stmt) -> Digest:
         defined.update(_given_away(statement))
     return Digest(
         loud and any(map(_strict, words)),
-        loud and any(map(_telling, words)),
+        loud and (any(map(_telling, words)) or _shows_answer(statement)),
         gives,
         frozenset(used),
         frozenset(defined),
@@ -207,9 +210,33 @@ def _is_quiet(statement: ast.stmt) -> bool:
     if not isinstance(call, ast.Call):
         return False
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-    return name in _QUIET and not any(  # print(…, file=text)
+    into = any(
         k.arg == "file" and isinstance(k.value, ast.Name) for k in call.keywords
-    )
+    )  # print(…, file=text)
+    return name in _QUIET and not into and not _shows_answer(statement)
+
+
+def _shows_answer(statement: ast.stmt) -> bool:
+    """Tell whether a statement prints what a model answers: ``print(client.chat.completions.create(…).choices)``."""
+    call = _alone(statement)
+    shown = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "print"
+    return shown and any(map(_sends, nodes.walk(statement)))
+
+
+def _sends(node: ast.AST) -> bool:
+    """Tell whether a call is one to a model by the names in it."""
+    if not isinstance(node, ast.Call) or not (node.args or node.keywords):
+        return False
+    func, words = node.func, []
+    while isinstance(func, ast.Attribute):
+        words.append(func.attr)
+        func = func.value
+    return any(map(_sent, words)) if words else isinstance(func, ast.Name) and _sent(func.id)
+
+
+@cache
+def _sent(word: str) -> bool:
+    return _SENDS.search(word) is not None
 
 
 FORWARDING = 8  # statements of the longest method that is there to hand on what it is given

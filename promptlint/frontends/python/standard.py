@@ -333,7 +333,9 @@ def _dumps(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value 
         and sort.value
     ):
         cause = None
-    name = value.name if isinstance(value, (Unknown, ListV)) else ""
+    one = value.items[0].value if isinstance(value, ListV) and len(value.items) == 1 else value
+    name = value.name if isinstance(value, ListV) else ""
+    name = name or (one.name if isinstance(one, Unknown) else "")
     if (
         isinstance(value, (DictV, ListV))
         and value.cause is not None

@@ -113,7 +113,7 @@ def assign(m: Machine, target: ast.expr, value: Value, frame: Frame) -> None:
             value = access.frozen(
                 value, Scope.PROCESS, frame.module.place(target), f"kept in {target.id} at import"
             )
-        if isinstance(value, Unknown) and not value.name:
+        if isinstance(value, Unknown) and (not value.name or _is_nameless_result(m, value)):
             value = unknown_like(value, cause=value.cause, name=target.id)
         elif isinstance(value, ListV) and not value.name:
             value.name = target.id
@@ -144,6 +144,15 @@ def assign(m: Machine, target: ast.expr, value: Value, frame: Frame) -> None:
                 if isinstance(inner, Unknown) and isinstance(element, ast.Name):
                     inner = unknown_like(inner, cause=inner.cause, name=element.id)
             assign(m, element.value if isinstance(element, ast.Starred) else element, inner, frame)
+
+
+def _is_nameless_result(m: Machine, value: Unknown) -> bool:
+    """Tell whether a value has but the name of the call that gave it, and that says nothing: ``person = json.load(f)``."""
+    called = value.path.removesuffix("()")
+    of_call = called != value.path and called.endswith(
+        value.name
+    )  # and not of what it was asked for: d.get("notes")
+    return of_call and value.cause is None and not m.tells(value.name)
 
 
 def _spread(values: list[Value], targets: list[ast.expr]) -> list[Value] | None:

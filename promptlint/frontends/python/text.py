@@ -339,7 +339,7 @@ def _at_field(part: Part, place: Place, field: str) -> Part:
         cause = part.cause
         if cause is not None and part.place != place and part.place != cause.place:
             cause = step(cause, part.place, "given here")
-        return replace(part, place=place, cause=cause, field=field)
+        return replace(part, place=place, cause=cause, field=field, written="")
     if isinstance(part, Alt):
         return Alt(part.guard, tuple(tuple(_at_field(p, place, field) for p in b) for b in part.branches))
     if isinstance(part, Loop):

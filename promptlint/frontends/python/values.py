@@ -147,6 +147,7 @@ class Item:
     value: Value
     guards: tuple[Guard, ...] = ()
     spread: bool = False  # stands for all elements of an unknown collection
+    place: Place | None = None  # where it was written, for the sections of a prompt
 
 
 class ListV(Value):

@@ -171,3 +171,35 @@ def test_an_empty_set_is_called_by_its_name() -> None:
         s.cause for s in program.request.segments if s.cause is not None and s.cause.kind is Kind.UNORDERED
     ]
     assert order.what == "seen"
+
+
+@pytest.mark.parametrize(
+    ("value", "head", "shown"),
+    [
+        ("f'Use {obs}.'", "obs = ENV.reset()", "Use {obs ~retrieved/request}."),
+        ("f'Use {one[\"article\"]}.'", "one = ENV.reset()", 'Use {one["article"] ~request-input/request}.'),
+        ("f'Use {person[\"name\"]}.'", "person = json.load(f)", 'Use {person["name"] ~per-user/user}.'),
+        ("f'Use {x}.'", "x = ENV.reset()", "Use {x}."),
+        # What a call is named counts before what keeps its result.
+        ("f'Use {x}.'", "x = ENV.get_user_profile()", "Use {x ~per-user/user}."),
+    ],
+)
+def test_a_result_has_the_name_that_keeps_it(system: System, value: str, head: str, shown: str) -> None:
+    assert system(value, "import json", head, arguments="question, f") == shown
+
+
+def test_one_of_known_mappings_is_known(system: System) -> None:
+    roles = "ROLES = {'a': {'title': 'a nurse'}, 'b': {'title': 'a pilot'}}"
+    shown = system("f'You are {ROLES[kind][\"title\"]}.'", roles, arguments="question, kind")
+    assert "nurse" in shown
+    assert "pilot" in shown
+
+
+def test_what_is_written_out_has_the_name_of_its_elements(system: System) -> None:
+    found = system(
+        "f'Read {made}.'",
+        "import json",
+        "made = json.dumps([d for d in documents])",
+        arguments="question, documents",
+    )
+    assert found == "Read {made ~retrieved/request}."

@@ -221,3 +221,32 @@ def test_the_description_of_a_tool_in_the_order_of_a_listing(
         """
     found = program(f"RULES = {LONG!r}\n" + textwrap.dedent(text)).codes
     assert [code for code in found if code != "PL110"] == codes
+
+
+UNSET = """
+class Bot:
+    def __init__(self, client):
+        self.client, self.notes = client, {empty}
+    def load(self, store, question):
+        self.notes = {made}
+    def ask(self, question):
+        system = f"Notes: {{self.notes}}. " + RULES
+        return self.client.chat.completions.create(
+            model='m', messages=[{{'role': 'system', 'content': system}}, {{'role': 'user', 'content': question}}])
+"""
+
+
+@pytest.mark.parametrize(
+    ("empty", "made", "codes"),
+    [
+        ("None", "store.similarity_search(question)", ["PL107"]),
+        ('""', "store.similarity_search(question)", ["PL107"]),
+        ('""', "store.cut(question)", ["PL110"]),  # nothing is known of it
+        ("'none yet'", "store.similarity_search(question)", []),  # the text it begins with is a text
+    ],
+)
+def test_an_attribute_is_what_a_method_sets_it_to(
+    program: Run, empty: str, made: str, codes: list[str]
+) -> None:
+    text = f"RULES = {LONG!r}\nimport openai\n{UNSET.format(empty=empty, made=made)}"
+    assert program(text).codes == codes

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.frontends.python.build import Program
+from tests.frontends.python.build import LONG, Program
 
 Run = Callable[..., Program]
 
@@ -82,3 +82,40 @@ def test_a_list_that_grows_in_an_unordered_loop_has_no_order(program: Run) -> No
         "    OpenAI().chat.completions.create(messages=[{'role': 'system', 'content': ', '.join(lines)}])\n"
     )
     assert found.text == "<system>{join ~unordered/process}"
+
+
+def test_a_text_that_is_empty_at_first_is_set_in_each_round(program: Run) -> None:
+    text = f"""
+    from openai import OpenAI
+    def translate(paragraphs):
+        summary = ""
+        for text in paragraphs:
+            system = f"So far: {{summary}}. " + {LONG!r}
+            answer = OpenAI().chat.completions.create(model='m', messages=[
+                {{'role': 'system', 'content': system}}, {{'role': 'user', 'content': text}}])
+            summary = answer.choices[0].message.content
+    """
+    assert "PL108" in program(text).codes
+
+
+@pytest.mark.parametrize(
+    ("sent", "codes"),
+    [
+        ("messages=[{'role': 'user', 'content': prompt}]", ["PL101"]),
+        # What the server keeps of earlier rounds stands in front of it.
+        ("messages=[{'role': 'user', 'content': prompt}], session_id=session", []),
+    ],
+)
+def test_a_request_of_one_message_is_made_anew_in_each_round(
+    program: Run, sent: str, codes: list[str]
+) -> None:
+    text = f"""
+    from datetime import datetime
+    from openai import OpenAI
+    def play(session):
+        while True:
+            prompt = f"It is {{datetime.now()}}. " + {LONG!r}
+            OpenAI().chat.completions.create(model='m', {sent})
+    """
+    found = program(text)
+    assert [f.code for f in found.findings if f.prompt.startswith("request")] == codes

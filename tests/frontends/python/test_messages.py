@@ -179,3 +179,51 @@ def nodes(context: dict) -> list[Message]:
     ]
 """)
     assert ("PL108" in found.codes) is reported
+
+
+def test_a_message_given_in_pieces(program: Run) -> None:
+    text = f"""
+    from livekit.agents.llm import ChatContext
+    def greet(store, text):
+        chat = ChatContext()
+        chat.add_message(role="system", content=f"Notes: {{store.similarity_search(text)}}. " + {LONG!r})
+        chat.add_message(role="user", content=f"{{text}} and " + {LONG!r})
+    """
+    assert program(text).codes == ["PL107"]
+
+
+SECTIONS = """
+from agent import run
+def wrap(code):
+    return f"<{code}>"
+def draft(task, node):
+    prompt = {
+        "Introduction": "You are a careful engineer, who mends programs.",
+        "Broken code": wrap(node.code),
+        "Rules": {},
+    }
+    prompt["Rules"] |= {"Style": RULES}
+    return run(prompt)
+"""
+
+
+def test_a_mapping_of_sections_is_a_prompt(program: Run) -> None:
+    found = program(f"RULES = {LONG!r}\n{SECTIONS}")
+    (finding,) = (f for f in found.findings if f.code == "PL108")
+    assert "`code`" in finding.message
+    assert found.source(finding.primary) in SECTIONS
+
+
+@pytest.mark.parametrize("keys", [("introduction", "task", "rules"), ("INTRO", "TASK", "RULES")])
+def test_other_mappings_are_none(program: Run, keys: tuple[str, str, str]) -> None:
+    text = SECTIONS.replace("Introduction", keys[0]).replace("Broken code", keys[1])
+    found = program(f"RULES = {LONG!r}\n{text.replace('Rules', keys[2])}")
+    assert "PL108" not in found.codes
+
+
+def test_messages_of_a_chat_template_are_templates(program: Run) -> None:
+    text = f"""
+    from llama_index.core.prompts import ChatMessage, ChatPromptTemplate
+    ANSWER = ChatPromptTemplate([ChatMessage(role="system", content="Use {{context_str}}. " + {LONG!r})])
+    """
+    assert "PL107" in program(text).codes

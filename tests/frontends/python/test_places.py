@@ -204,7 +204,7 @@ def ask(client, texts, n):
     ],
 )
 def test_loops_that_are_a_conversation(program: Run, loop: str, goes_on: bool) -> None:
-    fresh = "[{'role': 'user', 'content': f'Sum up {texts}.'}]"
+    fresh = "[{'role': 'system', 'content': 'Be brief.'}, {'role': 'user', 'content': f'Sum up {texts}.'}]"
     found = program(
         SENT.format(before="pass", loop=loop, send="pass", messages=fresh).replace("OpenAI()", "")
     )

@@ -118,3 +118,35 @@ def test_a_declared_method_gives_what_those_give_that_override_it(program: Run) 
     # A class of the same name elsewhere is another class.
     other = CLOCK.replace("from base import Source", "class Source: ...")
     assert "PL101" not in program({"app.py": SEND + BOT, "base.py": BASE, "clocks.py": other}).codes
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        "print(OpenAI().responses.create(model='m', input=made).output_text)",
+        "print(ask(made))",
+        "return PIPE(made)",
+    ],
+)
+def test_what_is_shown_or_called_without_a_name_is_sent(program: Run, sent: str) -> None:
+    text = f"""
+    from openai import OpenAI
+    from transformers import pipeline
+    PIPE = pipeline("text-generation")
+    def ask(text):
+        return OpenAI().chat.completions.create(model='m', messages=[{{'role': 'user', 'content': text}}])
+    def tag(article):
+        made = f"Article: {{article}}. " + {LONG!r}
+        {sent}
+    """
+    assert "PL108" in program(text).codes
+
+
+def test_what_is_only_shown_is_not_sent(program: Run) -> None:
+    text = f"""
+    from openai import OpenAI
+    def tag(article):
+        made = f"Article: {{article}}. " + {LONG!r}
+        print(made, len(made))
+    """
+    assert program(text).codes == []

@@ -33,7 +33,7 @@ System = Callable[..., str]
         ("p = 'a'\nfor n in range(3):\n    p += str(n)", "a012"),
         (
             "p = 'a'\nfor doc in items:\n    p += f'- {doc}\\n'\np += 'z'",
-            "a[for items? - {doc ~request-input/request}\n]z",
+            "a[for items? - {doc ~retrieved/request}\n]z",
         ),
         ("p = 'a'\nwhile more():\n    p += 'b'\np += 'c'", "a[while more()? b]c"),
         ("p = 'a'\ntry:\n    p += 'b'\nexcept OSError:\n    p = 'z'", "ab"),
