@@ -165,18 +165,35 @@ def _stripped(parts: tuple[Part, ...], end: int, chars: str | None) -> tuple[Par
         rest = parts[:-1] if end else parts[1:]
         new: Part
         if isinstance(part, Lit):
-            text = part.text.rstrip(chars) if end else part.text.lstrip(chars)
-            new = part.cut(0, len(text)) if end else part.cut(len(part.text) - len(text), len(part.text))
-            kept = bool(text)
+            _, new = _edge(part, end, chars)
+            kept = bool(new.text)
         elif isinstance(part, Alt):
             branches = tuple(_stripped(branch, end, chars) for branch in part.branches)
-            new, kept = Alt(part.guard, branches), any(branches)
+            kept = any(branches)
+            if kept and not all(branches) and rest and isinstance(near := rest[end], Lit):
+                # Where a branch leaves nothing, what comes next is the end that is stripped.
+                edge, near = _edge(near, end, chars)
+                rest = (*rest[:-1], near) if end else (near, *rest[1:])
+                branches = tuple(
+                    branch and ((edge, *branch) if end else (*branch, edge)) for branch in branches
+                )
+            new = Alt(part.guard, branches)
         else:
             return parts
         if kept:
             return (*rest, new) if end else (new, *rest)
         parts = rest
     return parts
+
+
+def _edge(part: Lit, end: int, chars: str | None) -> tuple[Lit, Lit]:
+    """Return what stripping one end takes of a known text, and what it leaves."""
+    size = len(part.text)
+    if end:
+        cut = len(part.text.rstrip(chars))
+        return part.cut(cut, size), part.cut(0, cut)
+    cut = size - len(part.text.lstrip(chars))
+    return part.cut(0, cut), part.cut(cut, size)
 
 
 def dedented(value: Str) -> Str:

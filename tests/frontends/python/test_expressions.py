@@ -51,6 +51,12 @@ def test_conditional_expression(system: System) -> None:
     )
 
 
+def test_stripping_goes_on_where_a_branch_leaves_nothing(system: System) -> None:
+    flag = "question, flag"
+    assert system("(('a' if flag else ' ') + ' b ').strip()", arguments=flag) == "[flag? a ]b"
+    assert system("(' b ' + ('' if flag else 'a')).strip()", arguments=flag) == "b[flag#1?  a]"
+
+
 def test_template_strings(system: System) -> None:
     head = "from string import Template\nT = Template('Hi $a ${b} $$5')"
     assert system("T.substitute(a=name, b='k')", head) == "Hi {a} k $5"
