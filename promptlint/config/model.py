@@ -37,6 +37,7 @@ DEFAULT_EXCLUDE = (
     "third_party/",
     "build/",
     "dist/",
+    "{{*}}/",  # a project's template: its programs are none before it is filled
     "htmlcov/",
     "*.min.*",
     "*.lock",

@@ -82,7 +82,7 @@ def layouts_of(source: SourceFile, kind: FileType, context: Context, *, named: b
     if kind is FileType.JINJA:
         from promptlint.frontends import jinja
 
-        return jinja.read(source, context)
+        return jinja.read(source, context) if named or not jinja.is_page(source) else None
     from promptlint.frontends import documents
 
     if not named and not documents.claims(source.path, source.text[: documents.HEAD]):

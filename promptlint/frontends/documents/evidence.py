@@ -124,6 +124,11 @@ def is_addressed(text: str) -> bool:
     return _ADDRESSED.search(text, 0, MAX_LOOKED_AT) is not None
 
 
+def addresses(text: str) -> int:
+    """Count the words by which a text speaks to a model."""
+    return sum(1 for _ in _ADDRESSED.finditer(text, 0, MAX_LOOKED_AT))
+
+
 def names_a_role(text: str) -> bool:
     """Tell whether a text gives its reader a role or a task: ``You are a …``."""
     return _SECOND_PERSON.search(text, 0, MAX_LOOKED_AT) is not None

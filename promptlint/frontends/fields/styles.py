@@ -44,7 +44,7 @@ _MUSTACHE = re.compile(
 )
 _LATEX = re.compile(r"\\[A-Za-z]{1,20}\{\{\w{0,40}\}\}")
 _DOLLAR_BRACED = re.compile(r"(?<![\\$A-Za-z0-9_])\$\{([A-Za-z_]\w*)\}")
-_DOLLAR = re.compile(r"(?<![\\$A-Za-z0-9_(])\$([a-z][a-z0-9_]{2,})\b(?![$(=\\])")
+_DOLLAR = re.compile(r"(?<![\\$A-Za-z0-9_(])\$([a-z][a-z0-9_]{2,})\b(?![$(=\\]|-[a-z])")
 _PERCENT = re.compile(r"(?<!%)%\(([A-Za-z_]\w*)\)[sdrf](?![A-Za-z0-9_])")
 _BARE_PERCENT = re.compile(r"(?<![A-Za-z0-9_%])%s(?![A-Za-z0-9_%])")
 _BANG = re.compile(r"!<\s*[A-Z][A-Z0-9_ ]{1,40}>!")

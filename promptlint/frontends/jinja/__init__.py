@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from promptlint.frontends.jinja.fragment import Fragment, Hole, variables
-from promptlint.frontends.jinja.read import front_matter_end, looks_like, read, segments
+from promptlint.frontends.jinja.read import front_matter_end, is_page, looks_like, read, segments
 from promptlint.frontends.jinja.roles import assign_roles
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "Hole",
     "assign_roles",
     "front_matter_end",
+    "is_page",
     "looks_like",
     "read",
     "segments",

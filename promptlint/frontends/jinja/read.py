@@ -36,9 +36,10 @@ _PROMPT_PATH = re.compile(
 )
 _CODE_PATH = re.compile(
     r"\.(?:html?|xml|svg|css|scss|js|jsx|ts|tsx|py|pyi|sh|bash|conf|cfg|ini|toml|ya?ml|sql|tf|rs|go|java|c|h|cpp|"
-    r"service|rst|tex|csv|lock|env|properties|rb|php|spec)\.(?:j2|jinja2?)$|dockerfile|makefile|nginx|docker-compose",
+    r"service|rst|tex|opf|ncx|xhtml|bat|cmd|ps1|csv|lock|env|properties|rb|php|spec)\.(?:j2|jinja2?)$|dockerfile|makefile|nginx|docker-compose",
     re.IGNORECASE,
 )
+_PAGE_TEXT = re.compile(r"\s*(?:<!DOCTYPE|<html|<\?xml)", re.IGNORECASE)
 _CODE_TEXT = re.compile(
     r"\s*(?:<!DOCTYPE|<html|<\?xml|#!|FROM \S+$|apiVersion:|\[tool\.|import |\{%-? extends )", re.MULTILINE
 )
@@ -49,6 +50,13 @@ def looks_like(text: str) -> bool:
     if "{{" not in text and "{%" not in text:
         return False
     return _TAG.search(text) is not None and _OTHER_LANGUAGE.search(text) is None
+
+
+def is_page(source: SourceFile) -> bool:
+    """Tell whether a template makes a page, a program or a configuration file, and is not called after prompts."""
+    if _PROMPT_PATH.search(source.path):
+        return False
+    return _CODE_PATH.search(source.path) is not None or _PAGE_TEXT.match(source.text) is not None
 
 
 def segments(text: MappedText, context: Context, *, dialect: str = "jinja") -> Fragment:

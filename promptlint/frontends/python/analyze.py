@@ -20,9 +20,10 @@ from promptlint.frontends.python.history import settle
 from promptlint.frontends.python.intervals import with_intervals
 from promptlint.frontends.python.machine import Machine
 from promptlint.frontends.python.modules import Module, Project, Read, triggers
+from promptlint.frontends.python.naming import holds_prompts
 from promptlint.frontends.python.nodes import attributes
 from promptlint.frontends.python.outline import Outline, Table
-from promptlint.frontends.python.record import Recorder, holds_prompts
+from promptlint.frontends.python.record import Recorder
 from promptlint.frontends.python.sending import sends
 from promptlint.frontends.python.slicing import tells_of_prompts
 from promptlint.frontends.python.statements import execute

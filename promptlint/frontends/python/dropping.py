@@ -20,7 +20,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from promptlint.frontends.python.naming import called_name
+from promptlint.frontends.python.naming import called_name, is_about_marks
 from promptlint.frontends.python.nodes import children, walk
 from promptlint.frontends.python.turnlists import Body, Seen, is_turns, last_name, parts_of
 
@@ -114,17 +114,14 @@ def _taken_out(body: Body) -> Seen:
     """Yield where a loop takes turns out of a conversation, of which there are too many, at other places than its end."""
     too_many: bool | None = None  # until the first loop needs it
     for loop, inside in body.loops:
-        taken = [
-            *(node.value for node in inside if isinstance(node, ast.Expr) and _takes_one(node.value)),
-            *(node for node in inside if isinstance(node, ast.Delete) and _is_one(node.targets[0])),
-        ]
+        taken = [node.value for node in inside if isinstance(node, ast.Expr) and _takes_one(node.value)]
         if not taken:
             continue
         if too_many is None:
             too_many = _too_many(body)
         few = not isinstance(loop, ast.While) and _leaves_last(loop.iter)
         if (few or too_many or any(map(_used_up, inside))) and not any(map(_by_what_it_is, inside)):
-            yield from (("history-cut", node) for node in taken)
+            yield from (("history-cut", call) for call in taken)
 
 
 def _takes_one(call: ast.expr) -> bool:
@@ -137,11 +134,6 @@ def _takes_one(call: ast.expr) -> bool:
         and len(call.args) == 1
         and isinstance(call.args[0], ast.Name)
     )
-
-
-def _is_one(target: ast.expr) -> bool:
-    """Tell whether an expression is one turn, not a fixed one: ``messages[i]``."""
-    return isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Name) and is_turns(target.value)
 
 
 def _too_many(body: Body) -> bool:
@@ -186,8 +178,10 @@ def _until_enough(body: Body) -> Seen:
         and (name := last_name(node.targets[0])) is not None
     }
     seen: set[int] = set()
-    for _, inside in body.loops:
-        for test in inside if excess else ():
+    for loop, inside in body.loops:
+        if not excess or is_about_marks(loop):
+            continue
+        for test in inside:
             if not isinstance(test, ast.If) or id(test) in seen or not _asks(test.test, excess):
                 continue
             seen.add(id(test))

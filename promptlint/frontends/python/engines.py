@@ -207,7 +207,7 @@ def template(m: Machine, sink: Sink, given: Arguments, node: ast.Call, frame: Fr
     if messages:
         out = Template((), fields, sink.role, "messages", tuple(messages))
     else:
-        out = Template(tuple(parts), fields, sink.role)
+        out = Template(tuple(parts), fields, sink.role, "engine" if sink.surface == "engine" else "")
     m.recorder.template(m, out, node, frame)
     return out
 

@@ -210,7 +210,9 @@ class HistoryWatch(ABC):
         """The text of a message was set: one of those already sent, if a loop runs over them."""
         # Around the assignment itself: a helper that is called for each turn sees one turn only.
         loop = any(g.kind in ("for", "while") and HISTORY.search(g.name) for g in m.since(frame.depth))
-        moves = frame.func is None or not turns.follows_from_turn(node, frame.func.node)
+        moves = frame.func is None or not (
+            turns.follows_from_turn(node, frame.func.node) or turns.is_for_marks(node, frame.func.node)
+        )
         if loop and moves and any(g.kind == "if" for g in m.guards) and _talks_to_model(frame):
             self._rewritten(m, node, frame)
 

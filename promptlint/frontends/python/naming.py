@@ -7,10 +7,11 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from promptlint.frontends.python.values import Choice, Ext, Unknown, Value
+from promptlint.frontends.python.values import Choice, ClassV, Ext, Unknown, Value
 
 if TYPE_CHECKING:
     from promptlint.frontends.python.calls import Arguments
+    from promptlint.frontends.python.modules import Module
 
 PROMPT_NAME = re.compile(
     r"(^|_)(prompt|prompts|instruction|instructions|preamble|persona|personality)(_|$|\d)|system_?(message|msg|text|content)|"
@@ -18,7 +19,7 @@ PROMPT_NAME = re.compile(
 )
 NOT_PROMPT_NAME = re.compile(
     r"(^|_)(path|file|dir|name|names|id|ids|key|keys|tokens|count|length|len|hash|cache|version|type|types|url|html|sql|query_template|config|"
-    r"manager|class|cls|list|dict|map|size|index|format)$|email|html|subject"
+    r"manager|class|cls|list|dict|map|size|index|format|events?)$|email|html|subject"
 )
 # Calls whose text arguments are not sent to a model, whatever their names say.
 NOT_SENT = re.compile(
@@ -66,6 +67,14 @@ def called_name(node: ast.Call) -> str:
     return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
 
 
+_CACHE_MARK = re.compile(r"cache_?(?:control|point|mark|breakpoint)", re.IGNORECASE)
+
+
+def is_about_marks(node: ast.AST) -> bool:
+    """Tell whether something sets cache marks or takes them off, which changes no turn."""
+    return _CACHE_MARK.search(ast.unparse(node)) is not None
+
+
 _TOOL = re.compile(r"tool|function|action|skill|plugin|declaration|schema|field|param|agent", re.IGNORECASE)
 _OF_TOOL = frozenset(
     (
@@ -85,3 +94,9 @@ def goes_on(kind: str, expression: str) -> bool:
     if kind == "for":
         return OVER_TURNS.search(expression) is not None and not RETRIES.search(expression)
     return kind == "while" and not RETRIES.search(expression)
+
+
+def holds_prompts(module: Module, cls: ClassV | None) -> bool:
+    """Tell whether the name of a file or class says that prompts are made in it."""
+    stem = module.path.rsplit("/", 1)[-1]
+    return "prompt" in stem.lower() or (cls is not None and "prompt" in cls.name.lower())

@@ -26,11 +26,11 @@ from promptlint.frontends.python.forms import (
 )
 from promptlint.frontends.python.history import HISTORY, HistoryWatch, is_history
 from promptlint.frontends.python.machine import Frame, Machine
-from promptlint.frontends.python.modules import Module
 from promptlint.frontends.python.naming import (
     SENDS,
     called_name,
     describes_a_tool,
+    holds_prompts,
     is_kept_back,
     is_prompt_name,
     path_of,
@@ -172,7 +172,9 @@ class Recorder(HistoryWatch):
         elif not is_prompt_name(name):
             return
         turns = constants.of_an_agent(frame.module.path, frame.cls.name if frame.cls else "", name)
-        self.text(m, name, value, node, frame, Confidence.LOW, turns=turns)
+        # Programs and mails have such names as well: the text has to say it too.
+        weak = name.lower().endswith("template") and "prompt" not in name.lower()
+        self.text(m, name, value, node, frame, Confidence.LOW, turns=turns, weak=weak)
 
     def attribute(
         self, m: Machine, owner: Obj, name: str, value: Value, node: ast.expr, frame: Frame
@@ -195,7 +197,9 @@ class Recorder(HistoryWatch):
             and (value.cause or _tools_in_disorder(value, frame))
         ):
             self.tool_text(m, value, node, frame)
-        elif is_prompt_name(name) or "prompt" in name or _prompt_home(frame, value):
+        elif (
+            is_prompt_name(name) or ("prompt" in name and name[-6:] != "_event") or _prompt_home(frame, value)
+        ):
             if isinstance(value, ListV):
                 if any(is_message(i.value) for i in value.items):
                     self.message_list(m, name, value, node, frame)
@@ -324,7 +328,8 @@ class Recorder(HistoryWatch):
             emitter.parts(text.fill(value.parts, value.fields, None, False))
         if not any(s.text for s in emitter.segments):
             return
-        if value.kind == "jinja" and (not final or audience.is_page(emitter.segments)):
+        foreign = value.kind in ("jinja", "engine") and not audience.is_said(emitter.segments, node, frame)
+        if foreign or (value.kind == "jinja" and not final):
             return
         if audience.is_code(emitter.segments):
             return
@@ -395,6 +400,7 @@ class Recorder(HistoryWatch):
         confidence: Confidence,
         *,
         turns: bool = False,
+        weak: bool = False,
     ) -> None:
         """Keep a text whose name says that it is a prompt; ``turns`` if a system text has a conversation behind it."""
         place = frame.module.place(node)
@@ -406,7 +412,8 @@ class Recorder(HistoryWatch):
         known = sum(len(s.text) for s in emitter.segments if s.text)
         # However short, what changes may have a text behind it that is not seen: f"{now}\n{system_prompt}".
         short = known < MIN_TEXT and not (known and any(s.cause for s in emitter.segments))
-        if short or audience.is_code(emitter.segments) or audience.is_page(emitter.segments):
+        said = not weak or audience.is_addressed(emitter.segments)
+        if short or not said or audience.is_code(emitter.segments) or audience.is_page(emitter.segments):
             return
         layout = self._layout(m, f"{name} in {where(frame)}", place, LayoutKind.PROMPT, confidence)
         if turns and emitter.role:
@@ -484,12 +491,6 @@ def _tools_in_disorder(value: Str, frame: Frame) -> bool:
 def _prompt_home(frame: Frame, value: Value) -> bool:
     """Tell whether a long text is made in a class or file that says it holds prompts."""
     return isinstance(value, Str) and value.literal_length() >= 80 and holds_prompts(frame.module, frame.cls)
-
-
-def holds_prompts(module: Module, cls: ClassV | None) -> bool:
-    """Tell whether the name of a file or class says that prompts are made in it."""
-    stem = module.path.rsplit("/", 1)[-1]
-    return "prompt" in stem.lower() or (cls is not None and "prompt" in cls.name.lower())
 
 
 def where(frame: Frame) -> str:

@@ -280,7 +280,13 @@ def _dedent(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value
         return None
     holes = [p for i, p in enumerate(value.parts) if isinstance(p, Hole) and p.multiline and _alone(value, i)]
     indented = value.literal_length() > 40 and any("\n " in text_of(p) for p in flat(value.parts))
-    if holes and indented and not audience.starts_as_code(text_of(value.parts[0])):
+    func = frame.func.node if frame.func is not None else None
+    if (
+        holes
+        and indented
+        and not audience.starts_as_code(text_of(value.parts[0]))
+        and not (func is not None and audience.becomes_a_refusal(node, func))
+    ):
         place = frame.module.place(node)
         m.recorder.observe(
             Observation(

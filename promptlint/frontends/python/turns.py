@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from promptlint.frontends.python.naming import is_about_marks
 from promptlint.frontends.python.nodes import children, walk
 
 _POSITIONS = frozenset({"enumerate", "range"})
@@ -29,6 +30,11 @@ def follows_from_turn(node: ast.AST, func: ast.AST) -> bool:
     read = _read(func)
     loops = read.loops_around(node)
     return bool(loops) and all(read.follows(node, loop) for loop in loops)
+
+
+def is_for_marks(node: ast.AST, func: ast.AST) -> bool:
+    """Tell whether the loop around an assignment sets cache marks, or takes them off."""
+    return any(map(is_about_marks, _read(func).loops_around(node)[-1:]))
 
 
 def is_built_here(node: ast.AST, name: str, func: ast.AST) -> bool:

@@ -401,7 +401,9 @@ class Template(Value):
     parts: tuple[Part, ...]
     fields: dict[str, Value] = field(default_factory=dict)
     role: str = ""
-    kind: str = ""  # "messages" for a chat template: `messages` holds its parts
+    kind: str = (
+        ""  # "messages" for a chat template, its parts in `messages`; "jinja" of a file, "engine" of a text
+    )
     messages: tuple[Value, ...] = ()
 
 

@@ -47,3 +47,38 @@ def test_the_same_value_in_front_is_found(program: Callable[..., Program]) -> No
         "        {'role': 'system', 'content': f'{datetime.now()} {RULES}'}, {'role': 'user', 'content': question}])\n"
     )
     assert set(found.codes) == {"PL101"}
+
+
+NOTES = (
+    """Release {{ version }} of {{ product }} is out.\n\n"""
+    + "The files lie at the usual place and are signed. " * 12
+)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        # Notes for people, rendered by an engine.
+        f"""from jinja2 import Environment
+def announce(version, url):
+    template = Environment().from_string({NOTES + "{{ url }} " + NOTES!r})
+    return template.render(version=version, product=url, url=url)
+""",
+        # A constant that is a program.
+        f"""# the template of a program
+WRAPPER_TEMPLATE = {"stamp = %(date)s" + chr(10) + "def run(a):" + chr(10) + "    import os" + chr(10) + "    return os.getcwd()" + chr(10) + "def stop(a):" + chr(10) + "    return a" + chr(10) + "# nothing is said here" * 20!r}
+""",
+    ],
+)
+def test_templates_that_speak_to_nobody(program: Callable[..., Program], code: str) -> None:
+    assert program({"app.py": code}).findings == []
+
+
+def test_a_template_that_gives_a_role_is_a_prompt(program: Callable[..., Program]) -> None:
+    text = "You are a careful reviewer of {{ language }} programs. " + "Look at every line of it twice. " * 8
+    code = f"""from jinja2 import Template
+def review(language):
+    template = Template({text!r})
+    return template.render(language=language)
+"""
+    assert program({"app.py": code}).findings
