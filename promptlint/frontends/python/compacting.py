@@ -21,6 +21,7 @@ from promptlint.frontends.python.turnlists import (
     SUMMARY,
     Body,
     Seen,
+    is_message,
     is_turns,
     is_turns_name,
     last_name,
@@ -36,6 +37,7 @@ _OF_ONE = re.compile(
     r"(message|text|string|content|output|result|line|document|file|page|id|name)$", re.IGNORECASE
 )
 _REST = re.compile(r"remain|rest$|recent|kept|keep|tail|latest", re.IGNORECASE)
+_TEXT = frozenset({"content", "text", "blocks", "parts"})
 _OF_MANY = re.compile(r"summar(y|ies)|compacted|condensed", re.IGNORECASE)
 
 
@@ -56,12 +58,21 @@ def compacting(body: Body) -> Seen:
             for value in values:
                 yield from _rearranged(value, node, given)
         elif isinstance(node, ast.Assign):
-            target = node.targets[0]
+            target = _turn_of_text(node.targets[0])
             if isinstance(target, ast.Subscript):
                 if is_turns(target.value) or last_name(target.value) in copies:
                     yield from _set_inside(target, node)
             elif last_name(target) in given or _kept(target):
                 yield from _rearranged(node.value, node, given)
+
+
+def _turn_of_text(target: ast.expr) -> ast.expr:
+    """Return the turn whose text is set: ``kept[i]`` of ``kept[i].content`` and of ``kept[i]["content"]``."""
+    key = target.attr if isinstance(target, ast.Attribute) else None
+    if isinstance(target, ast.Subscript):
+        key = getattr(target.slice, "value", None)
+    turn = getattr(target, "value", target)
+    return turn if key in _TEXT and isinstance(turn, ast.Subscript) else target
 
 
 def _summary_in_front(body: Body) -> Seen:
@@ -145,7 +156,17 @@ def _given_back(body: Body) -> frozenset[str]:
             value = node.value
         if value is not None:
             out |= {name for part in parts_of(value) if (name := last_name(part)) is not None}
+            out |= {name for part in _handed_on(value) if (name := last_name(part)) is not None}
     return frozenset(out)
+
+
+def _handed_on(value: ast.expr) -> list[ast.expr]:
+    """Return the turns that are given back by way of a call: ``return await repaired(messages)``."""
+    if isinstance(value, ast.Await):
+        value = value.value
+    if not isinstance(value, ast.Call) or (last_name(value.func) or "")[:1].isupper():
+        return []  # one who makes an object of them says by its names what each of them is
+    return [a for a in (*value.args, *(k.value for k in value.keywords)) if is_turns(a)]
 
 
 def _copies(body: Body) -> frozenset[str]:
@@ -169,8 +190,10 @@ def _rearranged(value: ast.expr, node: ast.AST, given: frozenset[str]) -> Seen:
     parts = list(parts_of(value))
     if not parts:
         return
-    if (len(parts) > 1 and _is_rest(parts[-1], given) and any(map(_is_summary, parts[:-1]))) or _replaced(
-        value
+    if (
+        (len(parts) > 1 and _is_rest(parts[-1], given) and any(map(_is_summary, parts[:-1])))
+        or _replaced(value)
+        or _made_of_summaries(value)
     ):
         yield "history-rewritten", node
     elif any(map(_from_somewhere, parts)) or any(map(_filtered, parts)):
@@ -184,6 +207,15 @@ def _replaced(value: ast.expr) -> bool:
     given = [*value.args, *(k.value for k in value.keywords)]
     return any(map(is_turns, given)) and any(
         isinstance(part, ast.Name) and _OF_MANY.search(part.id) for part in given
+    )
+
+
+def _made_of_summaries(value: ast.expr) -> bool:
+    """Tell whether turns are made of summaries: ``[Message(role=s.role, content=s.text) for s in summaries]``."""
+    return (
+        isinstance(value, ast.ListComp)
+        and is_message(value.elt)
+        and _OF_MANY.search(last_name(value.generators[0].iter) or "") is not None
     )
 
 

@@ -23,9 +23,8 @@ from dataclasses import dataclass
 
 from promptlint.frontends.python.naming import called_name
 from promptlint.frontends.python.nodes import walk
-from promptlint.frontends.python.turnlists import Body, Seen, is_list, is_turns, last_name, parts_of
+from promptlint.frontends.python.turnlists import SENT_AS, Body, Seen, is_list, is_turns, last_name, parts_of
 
-_SENT_AS = frozenset({"messages", "contents", "input", "chat_history", "message_history"})
 _COPIES = frozenset({"list", "copy", "deepcopy"})
 _USER = frozenset({"user", "human"})
 
@@ -42,7 +41,7 @@ class _Kept:
 def departing(body: Body) -> Seen:
     """Yield the turns that a function sends and keeps otherwise."""
     cut = any(node.upper is not None for node in body.of(ast.Slice))
-    calls = [node for node in body.of(ast.Call) if any(k.arg in _SENT_AS for k in node.keywords)]
+    calls = [node for node in body.of(ast.Call) if any(k.arg in SENT_AS for k in node.keywords)]
     if body.of(ast.UnaryOp):  # ``copy[-1]``
         yield from _copied(body)
     if not (cut or calls):
@@ -170,7 +169,7 @@ def _says_more(sent: ast.expr, kept: ast.expr, made: dict[str, ast.expr]) -> boo
 def _kept_without(body: Body, calls: list[ast.Call], made: dict[str, ast.expr]) -> Seen:
     """Yield the user's turn in what a call sends, where a list of turns gets it without a part of it."""
     for call in calls:
-        [value] = [k.value for k in call.keywords if k.arg in _SENT_AS][:1]
+        [value] = [k.value for k in call.keywords if k.arg in SENT_AS][:1]
         if isinstance(value, ast.Name):
             value = made.get(value.id, value)
         parts = list(parts_of(value))
@@ -210,7 +209,7 @@ def _changed_after(body: Body, made: dict[str, ast.expr]) -> Seen:
     for node in body.steps:  # in the order of the text
         if isinstance(node, ast.Call):
             for keyword in node.keywords:
-                if keyword.arg in _SENT_AS:
+                if keyword.arg in SENT_AS:
                     for part in parts_of(keyword.value):
                         if (known := lists.get(ast.unparse(part))) is not None:
                             known.sent = True

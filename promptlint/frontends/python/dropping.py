@@ -114,14 +114,17 @@ def _taken_out(body: Body) -> Seen:
     """Yield where a loop takes turns out of a conversation, of which there are too many, at other places than its end."""
     too_many: bool | None = None  # until the first loop needs it
     for loop, inside in body.loops:
-        taken = [node.value for node in inside if isinstance(node, ast.Expr) and _takes_one(node.value)]
+        taken = [
+            *(node.value for node in inside if isinstance(node, ast.Expr) and _takes_one(node.value)),
+            *(node for node in inside if isinstance(node, ast.Delete) and _is_one(node.targets[0])),
+        ]
         if not taken:
             continue
         if too_many is None:
             too_many = _too_many(body)
         few = not isinstance(loop, ast.While) and _leaves_last(loop.iter)
         if (few or too_many or any(map(_used_up, inside))) and not any(map(_by_what_it_is, inside)):
-            yield from (("history-cut", call) for call in taken)
+            yield from (("history-cut", node) for node in taken)
 
 
 def _takes_one(call: ast.expr) -> bool:
@@ -134,6 +137,11 @@ def _takes_one(call: ast.expr) -> bool:
         and len(call.args) == 1
         and isinstance(call.args[0], ast.Name)
     )
+
+
+def _is_one(target: ast.expr) -> bool:
+    """Tell whether an expression is one turn, not a fixed one: ``messages[i]``."""
+    return isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Name) and is_turns(target.value)
 
 
 def _too_many(body: Body) -> bool:

@@ -37,6 +37,7 @@ from promptlint.frontends.python.turnlists import (
     Seen,
     counts_up_to,
     exceeds,
+    falls_over,
     from_the_end,
     grows,
     is_list,
@@ -74,6 +75,8 @@ def forgetting(body: Body) -> Seen:
             if from_the_end(loop.iter, lists):
                 if (test := _by_age(loop, inside)) is not None:
                     yield "history-cut", test
+                yield from _emptied_by_age(inside)
+            elif falls_over(loop.iter, lists):
                 yield from _emptied_by_age(inside)
     for node in body.steps:  # in the order of the text
         if isinstance(node, ast.Assign) and isinstance(target := node.targets[0], ast.Name):
@@ -166,8 +169,8 @@ def _turns_of(loop: _Loop) -> Iterator[str]:
 
 
 def _targets(node: ast.AST) -> list[ast.expr]:
-    """Return what an assignment sets."""
-    if isinstance(node, ast.Assign):
+    """Return what an assignment sets, or what is deleted."""
+    if isinstance(node, ast.Assign | ast.Delete):
         return node.targets
     return [node.target] if isinstance(node, ast.AugAssign) else []
 
@@ -272,7 +275,7 @@ def _emptied_by_age(inside: list[ast.AST]) -> Seen:
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
                     if node.func.attr in ("remove", "pop") and _part_of_turn(node.func.value):
                         yield "history-rewritten", node
-                elif isinstance(node, ast.Assign | ast.AugAssign):
+                elif isinstance(node, ast.Assign | ast.AugAssign | ast.Delete):
                     for target in _targets(node):
                         if isinstance(target, ast.Subscript) and _part_of_turn(target):
                             yield "history-rewritten", target

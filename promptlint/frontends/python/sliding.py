@@ -17,11 +17,12 @@ import ast
 
 from promptlint.frontends.python.history import HISTORY
 from promptlint.frontends.python.naming import called_name
-from promptlint.frontends.python.nodes import walk
+from promptlint.frontends.python.nodes import children, walk
 from promptlint.frontends.python.turnlists import (
     Body,
     Seen,
     exceeds,
+    grows,
     is_list,
     is_message,
     is_turns,
@@ -35,6 +36,8 @@ def sliding(body: Body) -> Seen:
     """Yield where a list of turns becomes what is behind its first ones."""
     yield from _own_end(body)
     sliced = bool(body.of(ast.Slice))
+    if sliced and body.loops:
+        yield from _skipped(body)
     for whole in (*body.of(ast.BinOp), *body.of(ast.List)) if sliced else ():
         yield from _all_but_second(whole, body)
     for call in body.of(ast.Call):
@@ -60,14 +63,16 @@ def _own_end(body: Body) -> Seen:
         and isinstance(kept.slice, ast.Slice)
         and kept.slice.upper is None
     ]
+    statements: list[ast.Expr | ast.Assign] = [*body.of(ast.Expr), *body.of(ast.Assign)]
     taken = [
         (statement, call)
-        for statement in body.of(ast.Expr)
+        for statement in statements
         if (call := _first_taken(statement.value, body)) is not None
     ]
     if not (cuts or taken):
         return
-    tests = {id(node): test.test for test in body.of(ast.If) for node in test.body}
+    conditions: list[ast.While | ast.If] = [*body.of(ast.While), *body.of(ast.If)]
+    tests = {id(node): test.test for test in conditions for node in test.body}
     added = frozenset(
         ast.unparse(node.func.value)
         for node in body.of(ast.Call)
@@ -83,6 +88,34 @@ def _own_end(body: Body) -> Seen:
     for statement, call in taken:
         if _is_full(tests.get(id(statement))):
             yield "history-cut", call
+
+
+def _skipped(body: Body) -> Seen:
+    """Yield the turns behind those that a loop counts until the rest fits: ``turns[skip:]``.
+
+    A loop that ends where the turns do, or at the first of another kind, counts them for another reason.
+    """
+    counted: set[str] = set()
+    inner: set[int] = set()
+    for loop, inside in body.loops:
+        growing = grows(inside)
+        tests = [n.test for n in inside if isinstance(n, ast.If) and isinstance(n.body[-1], ast.Break)]
+        if isinstance(loop, ast.While):
+            tests.append(loop.test)
+        limits = [n for test in tests if growing for n in walk(test) if exceeds(n)]
+        if limits:
+            sides = {last_name(side) for n in limits for side in children(n)}
+            counted |= growing - sides
+            inner |= {id(n) for n in inside}
+    for part in body.of(ast.Subscript) if counted else ():
+        if (
+            isinstance(part.slice, ast.Slice)
+            and part.slice.upper is None
+            and last_name(part.slice.lower or part) in counted
+            and id(part) not in inner
+            and (is_list(part.value, body.lists) or is_turns(part.value))
+        ):
+            yield "history-cut", part
 
 
 def _holds_turns(target: ast.expr, added: frozenset[str], body: Body) -> bool:

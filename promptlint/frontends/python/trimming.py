@@ -30,7 +30,7 @@ from promptlint.frontends.python.forgetting import forgetting
 from promptlint.frontends.python.history import HISTORY
 from promptlint.frontends.python.modules import Module
 from promptlint.frontends.python.nodes import definitions, walk, within
-from promptlint.frontends.python.placing import placing, withdrawn
+from promptlint.frontends.python.placing import placing, withdrawn, withheld
 from promptlint.frontends.python.sliding import sliding
 from promptlint.frontends.python.speaking import speaks_to_a_model
 from promptlint.frontends.python.turnlists import (
@@ -39,6 +39,7 @@ from promptlint.frontends.python.turnlists import (
     Seen,
     counts_up_to,
     exceeds,
+    falls_over,
     from_the_end,
     grows,
     is_list,
@@ -80,10 +81,14 @@ def trimming(module: Module) -> list[Layout]:
         if isinstance(function, Function) and _tells_of_turns(module.lines(function))
     ]
     kept = frozenset().union(*map(kept_turns, bodies))
+    faults = [_faults(replace(body, lists=body.lists | kept) if kept else body) for body in bodies]
+    if "tools=" in text:
+        outer = _outermost([body.function for body in bodies])
+        faults += (withheld(function) for function in outer if "tools=" in module.lines(function))
     seen = [
         Observation(what, module.place(node), module.text(node), confidence=Confidence.MEDIUM)
-        for body in bodies
-        for what, node in _faults(replace(body, lists=body.lists | kept) if kept else body)
+        for form in faults
+        for what, node in form
     ]
     if not seen or not speaks_to_a_model(module):
         return []
@@ -93,6 +98,15 @@ def trimming(module: Module) -> list[Layout]:
             f"conversation in {module.path}", seen[0].place, (), LayoutKind.PROMPT, observations=tuple(seen)
         )
     ]
+
+
+def _outermost(functions: list[Function]) -> list[Function]:
+    """Leave out functions inside of others."""
+    out: list[Function] = []
+    for one in sorted(functions, key=lambda f: f.lineno):
+        if not out or one.lineno > (out[-1].end_lineno or 0):
+            out.append(one)
+    return out
 
 
 def _tells_of_turns(text: str) -> bool:
@@ -176,15 +190,7 @@ def _cuts_there(inside: list[ast.AST], lists: frozenset[str]) -> bool:
 def _falls(loop: ast.For, inside: list[ast.AST], body: Body) -> ast.AST | None:
     """Return where a loop that takes turns by a falling index stops: ``for i in range(len(messages) - 1, -1, -1)``."""
     lists = body.lists
-    call = loop.iter
-    if not (
-        isinstance(call, ast.Call)
-        and last_name(call.func) == "range"
-        and len(call.args) == 3
-        and isinstance(call.args[2], ast.UnaryOp)
-        and isinstance(loop.target, ast.Name)
-        and any(is_list(n, lists) for n in walk(call.args[0]))
-    ):
+    if not (isinstance(loop.target, ast.Name) and falls_over(loop.iter, lists)):
         return None
     index = loop.target.id
     turns = {index}

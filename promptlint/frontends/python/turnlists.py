@@ -34,6 +34,9 @@ _ABOUT = re.compile(
     r"_(id|ids|key|count|counts|length|len|size|text|str|name|path|file|dir|type|images?|level|format|limit|tokens)$",
     re.IGNORECASE,
 )
+SENT_AS = frozenset({"messages", "contents", "input", "chat_history", "message_history"})
+"""What calls that send a conversation name it by."""
+
 # One turn, or text, that stands for several, and what makes it.
 SUMMARY = re.compile(
     r"summar|compress|compact|condens|placeholder|omi(t|ss)|truncat|prun|(^|_)note(_|$)", re.IGNORECASE
@@ -53,8 +56,8 @@ class Body:
     """A function, read once for all forms.
 
     ``owner`` is the name of its class, or of its file. ``steps`` are its assignments, returns and calls in the
-    order of the text, functions and classes inside left out; ``loops`` are those in it, each with all that stands
-    in its body. Most nodes are nothing that a form looks at, so that each asks for those of its kinds (`of`).
+    order of the text, functions and classes inside left out, annotated assignments among them without what they
+    are annotated with; ``loops`` are those in it, each with all that stands in its body. Most nodes are nothing that a form looks at, so that each asks for those of its kinds (`of`).
     ``numbers`` are the constants of the file.
     """
 
@@ -94,6 +97,8 @@ def read(owner: str, function: Function, known: Mapping[str, int] = MappingProxy
     steps: list[ast.Assign | ast.Return | ast.Call] = []
     loops: list[tuple[Loop, list[ast.AST]]] = []
     for node in within(function.body):
+        if isinstance(node, ast.AnnAssign) and node.value is not None:
+            node = ast.copy_location(ast.Assign([node.target], node.value), node)
         kind = node.__class__
         kinds[kind].append(node)
         if kind in _STEPS:
@@ -140,7 +145,33 @@ def _conversations(body: Body) -> frozenset[str]:
             source = _whole(node.value)
             if HISTORY.search(target.id) or (source is not None and source in names):
                 names.add(target.id)
-    return frozenset(names)
+    return frozenset(names | _groups(body, names))
+
+
+def _groups(body: Body, turns: set[str]) -> set[str]:
+    """Return the names of lists of turns that belong together, made of all turns and laid flat again.
+
+    ``units = grouped(turns)`` and ``[m for unit in units for m in unit]``.
+    """
+    flat = {
+        made.generators[0].iter.id
+        for made in body.of(ast.ListComp)
+        if len(made.generators) == 2
+        and isinstance(made.generators[0].iter, ast.Name)
+        and last_name(made.generators[1].iter) == last_name(made.generators[0].target)
+    }
+    out: set[str] = set()
+    for node in (
+        reversed(body.of(ast.Assign)) if flat else ()
+    ):  # from where they are laid flat to where they are made
+        target, value = node.targets[0], node.value
+        if isinstance(target, ast.Name) and target.id in flat:
+            if (source := _whole(value)) is not None:
+                flat.add(source)
+            given = value.value if isinstance(value, ast.Await) else value
+            if isinstance(given, ast.Call) and any(last_name(a) in turns or is_turns(a) for a in given.args):
+                out |= flat
+    return out
 
 
 def kept_turns(body: Body) -> frozenset[str]:
@@ -268,6 +299,16 @@ def from_the_end(node: ast.expr, lists: frozenset[str]) -> bool:
         return False
     step = node.slice.step
     return isinstance(step, ast.UnaryOp) and isinstance(step.op, ast.USub) and is_list(node.value, lists)
+
+
+def falls_over(node: ast.expr, lists: frozenset[str]) -> bool:
+    """Tell whether a loop runs over the places in a conversation backwards: ``range(len(messages) - 1, -1, -1)``."""
+    turned = _given_to("reversed", node)
+    call = turned or node
+    if not (isinstance(call, ast.Call) and last_name(call.func) == "range" and call.args):
+        return False
+    falls = len(call.args) == 3 and isinstance(call.args[2], ast.UnaryOp)
+    return (falls or turned is not None) and any(is_list(n, lists) for a in call.args[:2] for n in walk(a))
 
 
 def exceeds(node: ast.AST) -> bool:

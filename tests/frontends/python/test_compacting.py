@@ -166,3 +166,27 @@ def made(messages, limit):
     return messages
 """)
     assert seen(found) == ([("history-cut", kept)] if cut else [])
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ("kept[at].content = summary", "history-rewritten"),
+        ("kept[at]['content'] = summary", "history-rewritten"),
+        ("kept = [Message(role=s.role, content=s.text) for s in summaries]", "history-rewritten"),
+        ("kept[at].seen = True", None),
+        ("kept = [Message(role=s.role, content=s.text) for s in messages]", None),
+        ("rows = [s.text for s in summaries]", None),
+    ],
+)
+@pytest.mark.parametrize("back", ["kept", "await repaired(messages=messages)"])
+def test_turns_that_become_summaries(talking: Run, change: str, what: str | None, back: str) -> None:
+    if "await" in back:
+        change = change.replace("kept = ", "messages = ")
+    found = talking(f"""
+async def summarize_left(messages, at, summary, summaries):
+    kept = messages.copy()
+    {change}
+    return {back}
+""")
+    assert [o.what for o in found.observations] == ([what] if what else [])

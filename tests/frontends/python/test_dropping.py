@@ -217,6 +217,24 @@ def step(self, left):
     assert places(found) == ([("history-cut", "self.history.pop(i)")] if cut else [])
 
 
+@pytest.mark.parametrize(
+    ("limit", "gone"), [("images > max_images", True), ("messages[i].id == picked", False)]
+)
+def test_turns_deleted_by_their_places(talking: Run, limit: str, gone: bool) -> None:
+    found = talking(f"""
+def thinned(messages, max_images, picked):
+    images = 0
+    for i in reversed(range(len(messages))):
+        images += is_image(messages[i])
+        if {limit}:
+            del messages[i]
+    return messages
+""")
+    assert [(o.what, found.source(o.place)) for o in found.observations] == (
+        [("history-cut", "del messages[i]")] if gone else []
+    )
+
+
 def test_cache_marks_that_are_taken_off_change_no_turn(program: Callable[..., Program]) -> None:
     code = """
 from anthropic import Anthropic

@@ -230,3 +230,45 @@ def clear(messages, boxes, seen, keep):
  {loop}
 """)
     assert places(found) == ([("history-rewritten", changed)] if changed else [])
+
+
+@pytest.mark.parametrize(
+    ("change", "changed"),
+    [
+        # By how many came after it: one more goes at every step.
+        ("del agent.messages[i]['content'][j]", "agent.messages[i]['content'][j]"),
+        ("agent.messages[i]['content'][j] = OMITTED", "agent.messages[i]['content'][j]"),
+        ("names.append(j)", None),
+        ("del names[j]", None),
+    ],
+)
+@pytest.mark.parametrize(
+    "places_back", ["range(len(agent.messages) - 1, -1, -1)", "reversed(range(len(agent.messages)))"]
+)
+def test_parts_of_turns_counted_by_their_places(
+    talking: Run, places_back: str, change: str, changed: str | None
+) -> None:
+    found = talking(f"""
+def flush(agent, limit, names):
+    images = 0
+    for i in {places_back}:
+        for j in range(len(agent.messages[i]["content"])):
+            if "image" in agent.messages[i]["content"][j]:
+                images += 1
+                if images > limit:
+                    {change}
+""")
+    assert places(found) == ([("history-rewritten", changed)] if changed else [])
+
+
+def test_parts_counted_from_the_front_stay_what_they_were(talking: Run) -> None:
+    found = talking("""
+def flush(agent, limit):
+    images = 0
+    for i in range(len(agent.messages)):
+        for j in range(len(agent.messages[i]["content"])):
+            images += 1
+            if images > limit:
+                del agent.messages[i]["content"][j]
+""")
+    assert places(found) == []

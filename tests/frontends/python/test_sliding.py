@@ -88,3 +88,60 @@ def fit(turns, others, limit):
     return {given}
 """)
     assert cut(found) == ([told] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("drop", "seen"),
+    [
+        ("while len(units) > 1 and size(units) > limit:\n        units.pop(0)", "units.pop(0)"),
+        ("while len(units) > 1:\n        gone = units.pop(0)", "units.pop(0)"),
+        ("for unit in units:\n        show(unit)", None),
+    ],
+)
+@pytest.mark.parametrize(
+    ("made", "turns"),
+    [
+        ("units = grouped(messages)", True),
+        ("units: list = await grouped(messages)", True),
+        ("units = grouped(files)", False),
+    ],
+)
+def test_groups_of_turns_that_are_laid_flat_again(
+    talking: Run, made: str, turns: bool, drop: str, seen: str | None
+) -> None:
+    found = talking(f"""
+async def fit(messages, files, limit):
+    {made}
+    {drop}
+    return [m for unit in units for m in unit]
+""")
+    assert [found.source(o.place) for o in found.observations] == ([seen] if seen and turns else [])
+
+
+@pytest.mark.parametrize(
+    ("loop", "kept", "cut"),
+    [
+        ("for n in sizes:\n        if total <= limit:\n            break", "messages[skip:]", True),
+        ("while total > limit:\n        total -= sizes[skip]", "messages[skip:]", True),
+        # Whatever is no turn, what is in front of a place, and turns counted for another reason.
+        ("while total > limit:\n        total -= sizes[skip]", "files[skip:]", False),
+        ("while total > limit:\n        total -= sizes[skip]", "messages[:skip]", False),
+        ("for m in messages:\n        if m.role != 'system':\n            break", "messages[skip:]", False),
+        (
+            "while skip < len(messages) and messages[skip].role == 'system':\n        pass",
+            "messages[skip:]",
+            False,
+        ),
+    ],
+)
+def test_turns_counted_until_the_rest_fits(talking: Run, loop: str, kept: str, cut: bool) -> None:
+    found = talking(f"""
+def fit(messages, files, sizes, total, limit):
+    skip = 0
+    {loop}
+        skip += 1
+    return {kept}
+""")
+    assert [(o.what, found.source(o.place)) for o in found.observations] == (
+        [("history-cut", kept)] if cut else []
+    )
