@@ -194,7 +194,7 @@ def subscript(m: Machine, value: Value, node: ast.Subscript, frame: Frame) -> Va
             return one
         if isinstance(constant, int) and value.items and not value.items[-1 if constant < 0 else 0].spread:
             return value.items[-1 if constant < 0 else 0].value
-        return Unknown(place, name=value.name, cause=value.cause)
+        return Unknown(place, name=value.name, cause=worst(value.cause, key.cause))
     if isinstance(value, Choice):
         return choice(value.guard, [subscript(m, v, node, frame) for v in value.values])
     if isinstance(value, Unknown):
@@ -487,4 +487,6 @@ def frozen(value: Value, scope: Scope, place: Place, note: str) -> Value:
     if isinstance(value, DictV):
         for key, item in value.entries.items():
             value.entries[key] = Item(frozen(item.value, scope, place, note), item.guards)
+    if isinstance(value, Obj) and value.kept is None:
+        value.kept = scope
     return value

@@ -116,7 +116,7 @@ class Emitter:
         # A number that is counted within the text is no counter of requests.
         of_message = _OF_A_MESSAGE.search(part.name) is not None
         name = "" if (part.loop and cause is None) or of_message else part.name
-        field = part.field if not part.loop else ""
+        field = part.field
         given = part.root if part.multiline and part.root in self.inputs and not of_message else ""
         if cause is None and (self.section is Section.TOOLS or self.role == "assistant"):
             # What a tool's definition is made from says nothing of how often it changes; and what the model

@@ -189,8 +189,17 @@ def _binary(m: Machine, node: ast.BinOp, frame: Frame) -> Value:
     if isinstance(left, Const) and isinstance(right, Const):
         return access.arithmetic(node.op, left, right)
     return Unknown(
-        place, name=frame.module.text(node, 40), cause=worst(left.cause, right.cause), multiline=False
+        place,
+        name=frame.module.text(node, 40),
+        cause=worst(left.cause, right.cause),
+        loop=_counted(left) or _counted(right),  # step + 1
+        multiline=False,
     )
+
+
+def _counted(value: Value) -> int:
+    """Return the loop whose counter a value is; 0 for others, and for an entry under one."""
+    return value.loop if isinstance(value, Unknown) and "[" not in value.path else 0
 
 
 def _repeated(value: Str, times: Value) -> Str:

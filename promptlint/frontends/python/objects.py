@@ -222,11 +222,12 @@ def attribute(m: Machine, obj: Obj, attr: str, node: ast.expr, frame: Frame) -> 
     if attr in obj.grown and isinstance(own, (ListV, DictV)):
         obj.grown.discard(attr)
         own.order = own.order or growing.order(m, obj, attr)
-    if own is not None and not (written and _counter(written)):
+    counted = bool(written) and _counter(written or [], own)
+    if own is not None and not counted:
         return own
     if cls is None:
         return Unknown(place, name=label, path=f"{obj.kind or obj.name}.{attr}")
-    if written and _counter(written) and (own is None or isinstance(own, Const)):
+    if written and counted and (own is None or isinstance(own, Const)):
         return Unknown(
             place,
             name=label,
@@ -320,7 +321,8 @@ def property_value(m: Machine, obj: Obj, func: FuncV, node: ast.expr, frame: Fra
 
     value = invoke(m, func, [obj], {}, node, frame)
     if any("cached" in d for d in func.decorators):
-        return access.frozen(value, Scope.SESSION, frame.module.place(node), f"kept by {func.name}")
+        kept = obj.kept or Scope.REQUEST
+        return access.frozen(value, kept, frame.module.place(node), f"kept by {func.name}")
     return value
 
 
@@ -352,15 +354,27 @@ def writes(m: Machine, cls: ClassV) -> dict[str, list[tuple[FuncV, ast.AST]]]:
     return cls.writes
 
 
-def _counter(written: list[tuple[FuncV, ast.AST]]) -> bool:
-    """Tell whether an attribute is counted up outside the constructor."""
+def _counter(written: list[tuple[FuncV, ast.AST]], begun: Value | None) -> bool:
+    """Tell whether an attribute is counted up outside the constructor, or a number that it ``begun`` with moves there."""
+    number = (
+        isinstance(begun, Const)
+        and isinstance(begun.value, int | float)
+        and not isinstance(begun.value, bool)
+    )
     return any(
         isinstance(node, ast.AugAssign)
         and isinstance(node.op, ast.Add | ast.Sub)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, int)
+        and (number or _is_step(node))
         and func.name not in ("__init__", "__post_init__")
         for func, node in written
+    )
+
+
+def _is_step(node: ast.AugAssign) -> bool:
+    return (
+        isinstance(node.op, ast.Add)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, int)
     )
 
 

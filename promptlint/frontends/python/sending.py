@@ -37,12 +37,13 @@ MIN_TEXT = 12  # known characters of a text that is worth a look
 
 
 def sends(m: Machine, module: Module, func: FuncV, cls: ClassV | None) -> bool:
-    """Tell whether a function makes a text and hands something to a function or library that sends prompts."""
+    """Tell whether a function makes a text, or has one made, and hands it to what sends prompts."""
     found = walk(func.node)
-    if not any(map(_is_text, found)):
-        return False
+    makes = any(map(_is_text, found))
     return any(
-        _is_sender(_callee(m, module, n.func, cls), m) for n in found if isinstance(n, ast.Call) and _gives(n)
+        _is_sender(_callee(m, module, n.func, cls), m)
+        for n in found
+        if isinstance(n, ast.Call) and (_gives(n) if makes else _hands_on(n))
     )
 
 
@@ -57,6 +58,17 @@ def _is_text(node: ast.AST) -> bool:
 
 def _gives(node: ast.Call) -> bool:
     return bool(node.args or node.keywords)
+
+
+def _hands_on(node: ast.Call) -> bool:
+    """Tell whether a call is given what a method of the same object returns: ``ask(self.rules(), question)``."""
+    return any(
+        isinstance(given, ast.Call)
+        and isinstance(given.func, ast.Attribute)
+        and isinstance(given.func.value, ast.Name)
+        and given.func.value.id in ("self", "cls")
+        for given in (*node.args, *(keyword.value for keyword in node.keywords))
+    )
 
 
 def _callee(m: Machine, module: Module, node: ast.expr, cls: ClassV | None) -> Value | None:

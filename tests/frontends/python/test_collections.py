@@ -59,6 +59,7 @@ def test_order(system: System, body: str, expected: str) -> None:
         ("p = [f.result() for f in as_completed(items)]", "unordered/request"),
         ("p = ['a', 'b']\nrandom.shuffle(p)", "random/request"),
         ("p = random.sample(['a', 'b', 'c'], 2)", "random/request"),
+        ("p = [['a', 'b'][random.randrange(2)]]", "random/request"),
     ],
 )
 def test_no_order(system: System, body: str, expected: str) -> None:
@@ -79,3 +80,10 @@ def test_no_order(system: System, body: str, expected: str) -> None:
 )
 def test_order_is_fixed(system: System, body: str) -> None:
     assert "unordered" not in system("'|'.join(p)", HEAD, body, arguments="question, items")
+
+
+def test_under_a_key_that_is_not_known_stands_any_group(system: System) -> None:
+    head = HEAD + "TEXTS = {'en': {'hi': 'Hello {name}'}, 'de': {'hi': 'Hallo {name}'}}\n"
+    found = system("TEXTS[lang]['hi'].format(name='Ann')", head, arguments="question, lang")
+    assert "Hello Ann" in found
+    assert "Hallo Ann" in found

@@ -49,6 +49,26 @@ def test_counters_of_range_and_enumerate(program: Run) -> None:
         assert found.text == "<system>Turn {turn ~counter/request} of many"
 
 
+@pytest.mark.parametrize("shown", ["turn + 1", "limit - turn", "1 + turn * 2"])
+def test_what_is_reckoned_from_a_counter_counts(program: Run, shown: str) -> None:
+    found = program(
+        "from openai import OpenAI\ndef ask(limit):\n    for turn in range(limit):\n"
+        "        OpenAI().chat.completions.create(messages=[{'role': 'system', 'content': f'Turn {"
+        + shown
+        + "} of many'}])\n"
+    )
+    assert found.text == f"<system>Turn {{{shown} ~counter/request}} of many"
+
+
+def test_a_counter_within_the_text_is_none_of_requests(program: Run) -> None:
+    found = program(
+        "from openai import OpenAI\ndef ask(rules):\n    text = ''\n    for i, rule in enumerate(rules):\n"
+        "        text += f'Rule {i + 1}. '\n"
+        "    OpenAI().chat.completions.create(messages=[{'role': 'system', 'content': text}])\n"
+    )
+    assert "counter" not in found.text
+
+
 def test_a_flag_set_in_the_loop_is_not_known(program: Run) -> None:
     found = program(loop("'Hello' if first else 'Again'", "first = True", last="first = False"))
     assert found.text.startswith("<system>[first? Hello][first#1? Again]")

@@ -97,7 +97,7 @@ class Tone(Enum):
         ("Data('Bob', 'rude', tags=['a', 'b'], limit=4).show()", "Bob rude 4 a,b"),
         ("Model(name='a').name + Model(name='a').tone", "asoft"),
         ("f'{Session()} {Session()(\"x\")}'", "a session called x"),
-        ("Session().once", "once {datetime.now() ~clock/session}"),
+        ("Session().once", "once {datetime.now() ~clock/request}"),
         ("Session().always", "always {datetime.now() ~clock/request}"),
         ("f'{Session().turn} x'", "{Session().turn ~counter/request} x"),
         ("Tone.SOFT.value", "soft words"),
@@ -122,3 +122,45 @@ def test_an_inherited_method_is_entered_for_the_class_that_overrides_what_it_cal
     )
     texts = {t for t in found.texts if t.startswith("<system>")}  # type: ignore[attr-defined]
     assert {"<system>Base text", "<system>Child text"} <= texts
+
+
+@pytest.mark.parametrize(
+    ("begun", "moved", "counts"),
+    [
+        ("0", "self.spent += usage.total_tokens", True),
+        ("100", "self.spent -= 3", True),
+        ("''", "self.spent += usage.text", False),
+        ("0", "pass", False),
+    ],
+)
+def test_a_number_that_other_methods_move_is_a_counter(
+    program: Callable[..., object], begun: str, moved: str, counts: bool
+) -> None:
+    found = program(
+        "from openai import OpenAI\nclass Agent:\n    def __init__(self):\n        self.spent = "
+        + begun
+        + "\n"
+        "    def step(self):\n        r = OpenAI().chat.completions.create(messages=[\n"
+        "            {'role': 'system', 'content': f'Used {self.spent} so far.'}])\n        self.note(r.usage)\n"
+        "    def note(self, usage):\n        " + moved + "\n"
+    )
+    assert ("~counter/request" in found.text) == counts  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("made", "scope"),
+    [("self.now = Now()", "session"), ("pass", "request")],
+    ids=["kept", "made for each request"],
+)
+def test_a_cached_property_lives_as_long_as_its_object(
+    program: Callable[..., object], made: str, scope: str
+) -> None:
+    owner = "self.now" if scope == "session" else "Now()"
+    found = program(
+        "from datetime import datetime\nfrom functools import cached_property\nfrom openai import OpenAI\n"
+        "class Now:\n    @cached_property\n    def text(self):\n        return f'{datetime.now()}'\n"
+        "class Chat:\n    def __init__(self):\n        " + made + "\n"
+        "    def ask(self, q):\n        return OpenAI().chat.completions.create(messages=[\n"
+        "            {'role': 'system', 'content': f'From { " + owner + ".text }. Be brief.'}])\n"
+    )
+    assert f"~clock/{scope}" in found.text  # type: ignore[attr-defined]

@@ -25,6 +25,11 @@ def send(system, q):
     [
         ("def ask(q):\n    return send(f'It is now {datetime.now()}. ' + RULES, q)", True),
         ("class A:\n    def put(self, q): return send(q, q)\n    def ask(self, q): return send(f'It is now {datetime.now()}. {RULES}', q)", True),
+        (
+            ("class A:\n    def rules(self): return f'It is now {datetime.now()}. {RULES}'\n"
+            "    def ask(self, q): return send(self.rules(), q)"),
+            True,
+        ),
         # Nothing that is sent, or nothing that sends.
         ("def ask(q):\n    log = f'It is now {datetime.now()}. {RULES}'\n    keep(log)\n    return q", False),
     ],
