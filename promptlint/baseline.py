@@ -6,12 +6,15 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from promptlint.errors import InputError, UsageError
 from promptlint.findings import Finding, Status
 from promptlint.report import fingerprint
 from promptlint.source import SourceFile
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _VERSION = 1
 Load = Callable[[str], SourceFile | None]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from promptlint.globs import PathRules
+if TYPE_CHECKING:
+    from promptlint.globs import PathRules
 
 
 class FileType(StrEnum):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from promptlint.layout import Confidence, Kind, Scope, Step
-from promptlint.source import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from promptlint.source import Place
 
 
 class Severity(StrEnum):

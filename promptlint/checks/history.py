@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from promptlint.checks.base import BY_PLACE, DATA, Measure
 from promptlint.checks.observed import Observed
 from promptlint.findings import Finding, Severity
 from promptlint.layout import Kind, Layout, Scope, Section, Segment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 CUT = Observed(
     "PL311",

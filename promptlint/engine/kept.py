@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from promptlint.engine.codec import decode, encode
 from promptlint.engine.key import listing_digest
 from promptlint.engine.outlines import Outlines
-from promptlint.engine.store import Store
 from promptlint.engine.units import Result
-from promptlint.engine.world import World
 from promptlint.source import Place, Span
 from promptlint.suppress import Suppression
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from promptlint.engine.store import Store
+    from promptlint.engine.world import World
 
 
 class Kept:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from promptlint.engine.units import Result
 from promptlint.findings import Finding, Status
 from promptlint.layout import Confidence, Kind
-from promptlint.source import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from promptlint.engine.units import Result
+    from promptlint.source import Place
 
 _OF_A_VALUE = frozenset(
     {

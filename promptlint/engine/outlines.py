@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from promptlint.engine.store import Store
-from promptlint.engine.world import World
-
 if TYPE_CHECKING:
-    from promptlint.frontends.python.outline import Outline
+    from collections.abc import Mapping, Sequence
+
+    from promptlint.engine.store import Store
+    from promptlint.engine.world import World
+    from promptlint.frontends.python.readings.outline import Outline
 
 _VERSIONS = 4  # of one file: runs over some files leave results that were made of an earlier one
 
@@ -36,7 +36,7 @@ class Outlines:
         if old is None:
             return False
         if path not in self._now:
-            from promptlint.frontends.python.outline import outline
+            from promptlint.frontends.python.readings.outline import outline
 
             source = self._world.peek(path)
             now = self._now[path] = outline(source) if source is not None else None

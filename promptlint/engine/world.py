@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from promptlint import source
-from promptlint.config import Config
 from promptlint.errors import InputError
 from promptlint.frontends.base import Context, Delimiters
-from promptlint.source import SourceFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from promptlint.config import Config
+    from promptlint.source import SourceFile
 
 
 class World:

@@ -11,8 +11,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from promptlint.catalog.shapes import Shape
+if TYPE_CHECKING:
+    from promptlint.catalog.shapes import Shape
 
 
 @dataclass(frozen=True, slots=True)

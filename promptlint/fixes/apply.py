@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from promptlint.findings import Edit, Finding
-from promptlint.source import SourceFile
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from promptlint.findings import Edit, Finding
+    from promptlint.source import SourceFile
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,14 @@ branch) join.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from promptlint.layout import Segment
-from promptlint.tokens.base import Counter, Run
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from promptlint.layout import Segment
+    from promptlint.tokens.base import Counter, Run
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from promptlint.findings import Finding
-from promptlint.report import Report
 from promptlint.reporters.mask import mask
-from promptlint.source import Place
+
+if TYPE_CHECKING:
+    from promptlint.findings import Finding
+    from promptlint.report import Report
+    from promptlint.source import Place
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from promptlint.findings import Edit, Finding, Fix, Severity, Status
 from promptlint.globs import PathRules
 from promptlint.layout import Confidence, Kind
 from promptlint.source import Place, SourceFile
-from promptlint.suppress.comments import Suppression
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from promptlint.suppress.comments import Suppression
 
 UNUSED_CODE, UNUSED_NAME = "PL902", "unused-suppression"
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from promptlint.frontends.base import Context
+from typing import TYPE_CHECKING
+
 from promptlint.frontends.documents.draft import Draft
 from promptlint.frontends.documents.nodes import DictNode, Node, place_of
 from promptlint.frontends.documents.requests import provider_of_model
 from promptlint.frontends.mapped import MappedText
-from promptlint.layout import Layout
+
+if TYPE_CHECKING:
+    from promptlint.frontends.base import Context
+    from promptlint.layout import Layout
 
 # In the order in which the framework writes them.
 _AGENT = ("role", "backstory", "goal")

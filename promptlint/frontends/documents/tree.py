@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 from promptlint.frontends.documents.nodes import (
     DataError,
@@ -15,7 +16,9 @@ from promptlint.frontends.documents.nodes import (
     plain,
     strings,
 )
-from promptlint.source import SourceFile
+
+if TYPE_CHECKING:
+    from promptlint.source import SourceFile
 
 FORMATS = {
     ".json": "json",

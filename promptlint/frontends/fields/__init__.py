@@ -15,9 +15,13 @@ Jinja has a frontend of its own, which callers ask first.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from promptlint.frontends.fields import mustache, simple
-from promptlint.frontends.mapped import MappedText
-from promptlint.layout import Segment
+
+if TYPE_CHECKING:
+    from promptlint.frontends.mapped import MappedText
+    from promptlint.layout import Segment
 
 STYLES = (*simple.SCANNERS, "mustache")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from jinja2 import nodes
 
@@ -29,6 +29,9 @@ from promptlint.frontends.jinja.values import (
     names_of,
 )
 from promptlint.layout import Guard, OriginKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 
 def evaluate(node: nodes.Node, scope: Scope) -> Value:

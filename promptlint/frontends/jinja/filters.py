@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
 from dataclasses import replace
-
-from jinja2 import nodes
+from typing import TYPE_CHECKING
 
 from promptlint.frontends.jinja import fold
 from promptlint.frontends.jinja.fold import NotFoldedError
@@ -26,6 +24,11 @@ from promptlint.frontends.jinja.values import (
     plain,
 )
 from promptlint.layout import OriginKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from jinja2 import nodes
 
 #: Filters and methods behind which a string is still the same string.
 _SAME = frozenset(("string", "safe"))

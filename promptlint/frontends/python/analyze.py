@@ -4,33 +4,37 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from promptlint.catalog import Catalog
-from promptlint.frontends.base import Context
-from promptlint.frontends.python import objects
-from promptlint.frontends.python.accounting import accounting
-from promptlint.frontends.python.constants import filled_elsewhere
-from promptlint.frontends.python.expressions import evaluate
-from promptlint.frontends.python.functions import enter
-from promptlint.frontends.python.history import settle
-from promptlint.frontends.python.intervals import with_intervals
-from promptlint.frontends.python.machine import Machine
-from promptlint.frontends.python.modules import Module, Project, Read, triggers
-from promptlint.frontends.python.naming import holds_prompts
-from promptlint.frontends.python.nodes import attributes
-from promptlint.frontends.python.outline import Outline, Table
-from promptlint.frontends.python.record import Recorder
-from promptlint.frontends.python.sending import sends
-from promptlint.frontends.python.slicing import tells_of_prompts
-from promptlint.frontends.python.statements import execute
-from promptlint.frontends.python.trimming import trimming
-from promptlint.frontends.python.values import ClassV, FuncV
+from promptlint.frontends.python.evaluate import objects
+from promptlint.frontends.python.evaluate.expressions import evaluate
+from promptlint.frontends.python.evaluate.functions import enter
+from promptlint.frontends.python.evaluate.machine import Machine
+from promptlint.frontends.python.evaluate.statements import execute
+from promptlint.frontends.python.prompts.constants import filled_elsewhere
+from promptlint.frontends.python.prompts.history import settle
+from promptlint.frontends.python.prompts.record import Recorder
+from promptlint.frontends.python.prompts.sending import sends
+from promptlint.frontends.python.readings.accounting import accounting
+from promptlint.frontends.python.readings.intervals import with_intervals
+from promptlint.frontends.python.readings.outline import Outline, Table
+from promptlint.frontends.python.readings.trimming import trimming
+from promptlint.frontends.python.syntax.nodes import attributes
+from promptlint.frontends.python.syntax.slicing import tells_of_prompts
+from promptlint.frontends.python.values.modules import Module, Project, Read, triggers
+from promptlint.frontends.python.values.naming import holds_prompts
+from promptlint.frontends.python.values.values import ClassV, FuncV
 from promptlint.layout import Layout, LayoutKind, Observation
 from promptlint.source import Place, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from promptlint.catalog import Catalog
+    from promptlint.frontends.base import Context
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,13 @@ from collections import Counter
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from promptlint.layout import Section
 from promptlint.trace.explain.history import Entry, common_prefix
-from promptlint.trace.model import Part
+
+if TYPE_CHECKING:
+    from promptlint.trace.model import Part
 
 _WORD = re.compile(r"[\w.:@/+\-]+|\s+|[^\w\s]")
 _GLUE = re.compile(r"[\w.:@/+\-]*\Z")

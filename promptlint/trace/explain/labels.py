@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from promptlint.layout import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 # The most telling kinds first. "_" stands for a blank, underscore, hyphen or nothing.
 _WORDS: Mapping[Kind, str] = {

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from promptlint.layout import Confidence, Kind
-from promptlint.trace.explain.diff import Difference
-from promptlint.trace.model import Request
+
+if TYPE_CHECKING:
+    from promptlint.trace.explain.diff import Difference
+    from promptlint.trace.model import Request
 
 
 class Reason(StrEnum):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from promptlint.trace.model import Hashed
 from promptlint.trace.readers.fields import number, text
-from promptlint.trace.readers.stream import Record, Skipped
+
+if TYPE_CHECKING:
+    from promptlint.trace.readers.stream import Record, Skipped
 
 MOONCAKE_BLOCK = 512
 BAILIAN_BLOCK = 16

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from promptlint.errors import InputError, UsageError
 from promptlint.files import replacing
-from promptlint.trace.explain.outcome import Outcome
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from promptlint.trace.explain.outcome import Outcome
 
 SCHEMA = {
     "file": "string",

@@ -8,8 +8,8 @@ import time
 import pytest
 
 from promptlint.frontends.mapped import MappedText
-from promptlint.frontends.python import crowded
-from promptlint.frontends.python.strings import Field, scan
+from promptlint.frontends.python.syntax import crowded
+from promptlint.frontends.python.syntax.strings import Field, scan
 
 
 def test_a_small_file_is_left_alone() -> None:

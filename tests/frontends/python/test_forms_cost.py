@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from promptlint.frontends.python import downgrading, dropping, forgetting, trimming, turns
-from promptlint.frontends.python.modules import Module
+from promptlint.frontends.python.readings import downgrading, dropping, forgetting, trimming, turns
+from promptlint.frontends.python.values.modules import Module
 from promptlint.layout import Observation
 from promptlint.source import Place, SourceFile, Span
 

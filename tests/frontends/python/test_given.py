@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from promptlint.frontends.python.conditions import truth
-from promptlint.frontends.python.values import Const, DictV, Item, ListV
+from promptlint.frontends.python.evaluate.conditions import truth
+from promptlint.frontends.python.values.values import Const, DictV, Item, ListV
 from promptlint.layout import Guard, Kind, Scope
 from promptlint.source import Place, Span
 from tests.frontends.python.build import Program, run

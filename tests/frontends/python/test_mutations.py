@@ -20,7 +20,7 @@ SEEDS = [
     PARTS.format(head="h", mid="m"),
     *(
         path.read_text(encoding="utf-8")
-        for path in sorted((ROOT / "promptlint/frontends/python").glob("[a-m]*.py"))[:12]
+        for path in sorted((ROOT / "promptlint/frontends/python/evaluate").glob("[a-m]*.py"))
     ),
 ]
 TOKENS = [

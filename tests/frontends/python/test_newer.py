@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptlint.frontends.python.newer import lower
+from promptlint.frontends.python.syntax.newer import lower
 from tests.frontends.python.build import run
 
 pytest.importorskip("tree_sitter_python")

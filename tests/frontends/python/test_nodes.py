@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from promptlint.frontends.python import nodes
+from promptlint.frontends.python.syntax import nodes
 
 _LEFT_OUT = (
     *(ast.expr_context, ast.operator, ast.boolop, ast.unaryop, ast.cmpop),

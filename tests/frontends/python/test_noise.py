@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from promptlint.frontends.python.audience import only_shown, starts_as_code
-from promptlint.frontends.python.turns import follows_from_turn, is_built_here
+from promptlint.frontends.python.evaluate.audience import only_shown, starts_as_code
+from promptlint.frontends.python.readings.turns import follows_from_turn, is_built_here
 from tests.frontends.python.build import LONG, Program
 
 Run = Callable[..., Program]

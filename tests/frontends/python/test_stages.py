@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from promptlint.frontends.python.slicing import skipped
-from promptlint.frontends.python.stages import MAX_STAGES, Stages
+from promptlint.frontends.python.prompts.stages import MAX_STAGES, Stages
+from promptlint.frontends.python.syntax.slicing import skipped
 from tests.frontends.python.build import analyze
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from promptlint.frontends.mapped import MappedText
-from promptlint.frontends.python.strings import Field, scan
+from promptlint.frontends.python.syntax.strings import Field, scan
 
 
 def pieces(source: str) -> list[MappedText | Field]:

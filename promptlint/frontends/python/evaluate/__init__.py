@@ -1,0 +1,1 @@
+"""Running a program symbolically: expressions, statements, calls, classes."""

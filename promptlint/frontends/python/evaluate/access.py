@@ -1,0 +1,498 @@
+"""Names, attributes, subscripts, and the elements of collections."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections import ChainMap
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from promptlint.frontends.python.evaluate import mappings, objects
+from promptlint.frontends.python.evaluate.machine import Frame, Machine, passed, unknown_like
+from promptlint.frontends.python.library import files
+from promptlint.frontends.python.values import known
+from promptlint.frontends.python.values.forms import is_history
+from promptlint.frontends.python.values.pieces import map_causes, worst
+from promptlint.frontends.python.values.values import (
+    MAX_CHOICE,
+    Bound,
+    Choice,
+    ClassV,
+    Const,
+    DictV,
+    Ext,
+    FuncV,
+    Item,
+    ListV,
+    ModuleV,
+    Obj,
+    Str,
+    Super,
+    Template,
+    Unknown,
+    Value,
+    choice,
+)
+from promptlint.layout import Cause, Confidence, Guard, Kind, Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from promptlint.source import Place
+
+MAX_UNROLL = 16
+_CHOSEN = (Str, Template, DictV, FuncV, ClassV)  # of which one is taken by a key
+MAX_ITEMS = 2000  # taken from one list into another; a program can double a list again and again
+_BUILTINS = frozenset(dir(builtins))
+_DATE_PARTS = {
+    "date": Scope.DAY,
+    "day": Scope.DAY,
+    "month": Scope.DAY,
+    "weekday": Scope.DAY,
+    "isoweekday": Scope.DAY,
+}
+# What a table or array says of its form: not what was drawn into it.
+_MEASURES = frozenset({"shape", "size", "ndim", "empty", "dtype", "dtypes", "columns"})
+
+
+def visible(frame: Frame) -> Mapping[str, Value]:
+    """Return the names that a lambda or class written here sees."""
+    return frame.names if frame.outer is None else {**frame.outer, **frame.names}
+
+
+def enclosing(frame: Frame) -> Mapping[str, Value]:
+    """Return the names that a function defined here closes over, those that are bound later too."""
+    return frame.names if frame.outer is None else ChainMap(frame.names, dict(frame.outer))
+
+
+def name(m: Machine, identifier: str, node: ast.expr, frame: Frame) -> Value:
+    """Look a name up: local, enclosing, module, builtin."""
+    own = frame.names.get(identifier)
+    if own is not None and identifier not in frame.exports and not isinstance(own, objects.Deferred):
+        return own
+    if frame.outer is not None and identifier in frame.outer:
+        return frame.outer[identifier]
+    found = objects.module_name(m, frame.module, identifier)
+    if found is not None:
+        return found
+    if identifier == "__file__":
+        return files.here(frame)
+    if identifier in _BUILTINS:
+        return Ext(f"builtins.{identifier}")
+    return Unknown(frame.module.place(node), name=identifier, path=identifier)
+
+
+def attribute(m: Machine, value: Value, attr: str, node: ast.expr, frame: Frame) -> Value:
+    """Return ``value.attr``."""
+    if isinstance(value, Obj):
+        of_object = objects.attribute(m, value, attr, node, frame)
+        given_by_library = attr in mappings.METHODS and isinstance(of_object, Unknown)
+        return Bound(Ext(f"method.{attr}"), value) if given_by_library else of_object
+    if isinstance(value, Super):
+        return objects.super_attribute(m, value, attr, node, frame)
+    if isinstance(value, ModuleV):
+        found = objects.module_name(m, value.module, attr)
+        if found is not None:
+            return found
+        path = m.project.resolve(attr, value.module.path, 1)
+        module = m.project.load(path) if path else None
+        if module is not None:
+            return ModuleV(module)
+        return Unknown(frame.module.place(node), name=attr, path=attr)
+    if isinstance(value, ClassV):
+        found = value.find(attr)
+        if isinstance(found, FuncV) and "classmethod" in found.decorators:
+            return Bound(found, value)
+        if found is not None:
+            return found
+        return Unknown(frame.module.place(node), name=attr, path=f"{value.name}.{attr}")
+    if isinstance(value, Ext):
+        return external(m, Ext(f"{value.path}.{attr}"), node, frame)
+    if isinstance(value, Choice):
+        return choice(value.guard, (attribute(m, v, attr, node, frame) for v in value.values))
+    if isinstance(value, Unknown):
+        cause = value.cause
+        if cause is not None and cause.kind is Kind.CLOCK:
+            if attr == "year":
+                cause = None
+            elif attr in _DATE_PARTS:
+                cause = replace(cause, scope=_wider(cause.scope, _DATE_PARTS[attr]))
+        elif cause is not None and cause.kind is Kind.RANDOM and attr in _MEASURES:
+            cause = None
+        path = f"{value.path}.{attr}" if value.path else f"{value.name or '?'}.{attr}"
+        named = f"{value.name}.{attr}" if value.name else attr
+        return Unknown(frame.module.place(node), name=named, path=path, cause=cause, loop=value.loop)
+    if isinstance(value, (Str, ListV, DictV, Template, FuncV, Bound, Const)):
+        if isinstance(value, FuncV) and attr == "__doc__":
+            body = value.node.body
+            if isinstance(body, list) and body and isinstance(body[0], ast.Expr):
+                return m.evaluate(body[0].value, frame)
+        if attr == "value" and isinstance(value, Str | Const):
+            return value  # of an enumeration's member
+        return Bound(Ext(f"method.{attr}"), value)
+    return Unknown(frame.module.place(node), name=attr, path=attr)
+
+
+def external(m: Machine, value: Ext, node: ast.AST, frame: Frame) -> Value:
+    """Return an outside name; some are volatile without being called (``sys.argv``, ``os.environ``)."""
+    found = m.catalog.value(value.path)
+    if found is None:
+        return value
+    return Unknown(
+        frame.module.place(node),
+        name=value.path,
+        path=value.path,
+        cause=Cause(
+            found.kind,
+            found.scope,
+            value.path,
+            found.confidence,
+            frame.module.place(node),
+            variant=found.variant,
+        ),
+    )
+
+
+def _wider(scope: Scope, other: Scope) -> Scope:
+    return scope if scope.rank < other.rank else other
+
+
+def subscript(m: Machine, value: Value, node: ast.Subscript, frame: Frame) -> Value:
+    """Return ``value[key]``; cuts of a history are told to the recorder."""
+    place = frame.module.place(node)
+    if isinstance(node.slice, ast.Slice):
+        if isinstance(value, ListV):
+            return m.recorder.mark_cut(m, value, _sliced(m, value, node.slice, frame), node, frame)
+        if isinstance(value, Str):
+            bounds = _bounds(m, node.slice, frame)
+            if bounds is not None and (cut := known.sliced(value, bounds)) is not None:
+                return cut
+            if value.plain() is not None and value.literal_length() < 200:
+                return value
+            return Unknown(place, name="", cause=value.cause, text=frame.module.text(node))
+        if isinstance(value, Unknown):
+            return m.recorder.mark_cut(
+                m, value, unknown_like(value, cause=value.cause, place=place), node, frame
+            )
+        return Unknown(place, cause=value.cause)
+    key = m.evaluate(node.slice, frame)
+    constant = plain(key)
+    if isinstance(value, Str) and isinstance(constant, int):
+        at = slice(constant, constant + 1 or None)
+        return known.sliced(value, at) or Unknown(place, cause=value.cause, multiline=False)
+    if isinstance(value, DictV):
+        if constant is not None and (found := value.get(constant)) is not None:
+            return found
+        if constant is None and value.entries and not value.rest:
+            return _any_of(m, [i.value for i in value.entries.values()], node, key, frame)
+        return Unknown(
+            place, name=str(constant or ""), path=f"?.{constant}", cause=worst(*(r.cause for r in value.rest))
+        )
+    if isinstance(value, ListV):
+        if isinstance(constant, int) and value.known() and -len(value.items) <= constant < len(value.items):
+            return value.items[constant].value
+        if len(value.items) == 1:
+            one = value.items[0].value
+            if value.items[0].spread and isinstance(one, Unknown) and isinstance(constant, int):
+                one = unknown_like(one, cause=one.cause)
+                one.path = f"{value.name}[{constant}]"
+            return one
+        if isinstance(constant, int) and value.items and not value.items[-1 if constant < 0 else 0].spread:
+            return value.items[-1 if constant < 0 else 0].value
+        return Unknown(place, name=value.name, cause=worst(value.cause, key.cause))
+    if isinstance(value, Choice):
+        return choice(value.guard, [subscript(m, v, node, frame) for v in value.values])
+    if isinstance(value, Unknown):
+        label = str(constant) if constant is not None else (key.name if isinstance(key, Unknown) else "")
+        base = value.name
+        named = (
+            f"{base}.{label}"
+            if base and label and isinstance(constant, str)
+            else label
+            if isinstance(constant, str)
+            else base
+        )
+        index = f"[{constant}]" if isinstance(constant, int) else "[]"
+        return Unknown(
+            place,
+            name=named,
+            path=f"{value.path}{index}",
+            cause=worst(value.cause, key.cause),
+            loop=value.loop,
+        )
+    if isinstance(value, Ext):
+        listed = m.catalog.value(value.path)
+        cause = None
+        if listed is not None:
+            cause = Cause(
+                listed.kind, listed.scope, value.path, listed.confidence, place, variant=listed.variant
+            )
+        return Unknown(place, name=str(constant or value.path), path=f"{value.path}[]", cause=cause)
+    if isinstance(value, ClassV):
+        return value
+    if isinstance(value, Obj) and isinstance(constant, str):  # of a class that describes a mapping
+        named = f"{value.name}.{constant}" if value.name else constant
+        return value.attrs.get(constant) or Unknown(place, name=named, path=named)
+    return Unknown(place, cause=value.cause)
+
+
+def _any_of(m: Machine, values: list[Value], node: ast.expr, key: Value, frame: Frame) -> Value:
+    """Return the value under a key that is not known: any of a few texts."""
+    if 1 <= len(values) <= 8 and all(isinstance(v, _CHOSEN) for v in values):
+        guard = Guard(
+            "if",
+            frame.module.text(node),
+            frame.module.place(node),
+            cause=key.cause,
+            name=getattr(key, "name", ""),
+        )
+        return choice(guard, values)
+    return Unknown(
+        frame.module.place(node),
+        name=getattr(key, "name", ""),
+        cause=worst(*(v.cause for v in values), key.cause),
+    )
+
+
+def _bounds(m: Machine, part: ast.Slice, frame: Frame) -> slice | None:
+    """Return a slice with known bounds; None where one is not known."""
+    out: list[int | None] = []
+    for node in (part.lower, part.upper, part.step):
+        bound = plain(m.evaluate(node, frame)) if node is not None else None
+        if node is not None and not isinstance(bound, int):
+            return None
+        out.append(bound if isinstance(bound, int) else None)
+    return None if out[2] == 0 else slice(*out)
+
+
+def _sliced(m: Machine, value: ListV, part: ast.Slice, frame: Frame) -> ListV:
+    bounds = _bounds(m, part, frame)
+    items = value.items
+    # A conversation has grown by the time it is cut again.
+    if bounds is not None and value.known() and not is_history(value):
+        items = items[bounds]
+    out = ListV(list(items), value.kind, value.order, value.depth)
+    out.name, out.owner = value.name, value.owner
+    return out
+
+
+def plain(value: Value) -> object:
+    """Return a constant key or number, or None."""
+    if isinstance(value, Str):
+        return value.plain()
+    if isinstance(value, Const):
+        return value.value
+    return None
+
+
+def items(m: Machine, value: Value, node: ast.expr, frame: Frame) -> list[Item]:
+    """Return what ``*value`` contributes to a list."""
+    if isinstance(value, ListV):
+        if value.order is not None:
+            return [Item(Unknown(frame.module.place(node), name=value.name, cause=value.order), spread=True)]
+        return value.items[:MAX_ITEMS]
+    if isinstance(value, DictV):
+        if value.order is not None:
+            return [Item(Unknown(frame.module.place(node), cause=value.order), spread=True)]
+        return [Item(Str(()) if k is None else Const(k)) for k in value.entries]
+    if isinstance(value, Choice):
+        return [Item(value, spread=True)]
+    return [
+        Item(unknown_like(value, cause=value.cause) if isinstance(value, Unknown) else value, spread=True)
+    ]
+
+
+def elements(value: Value) -> list[Value] | None:
+    """Return the elements of a collection that is wholly known."""
+    if isinstance(value, ListV) and value.known() and value.order is None:
+        return [i.value for i in value.items]
+    return None
+
+
+def unrolled(m: Machine, value: Value) -> list[Value] | None:
+    """Return the elements over which a loop is worth running one by one: few, or of substance."""
+    found = elements(value)
+    if found is None or len(found) > MAX_UNROLL:
+        return None
+    if len(found) <= 4 or len(m.stack) <= 1 or all(_substance(v) for v in found):
+        return found
+    return None
+
+
+def _substance(value: Value) -> bool:
+    if isinstance(value, Str):
+        return value.literal_length() > 40
+    if isinstance(value, ListV) and value.kind == "tuple":
+        return any(_substance(item.value) for item in value.items)
+    return not isinstance(value, (Const, Unknown, Ext)) and getattr(value, "kind", "") != "path"
+
+
+def element(m: Machine, value: Value, node: ast.expr, frame: Frame) -> Value:
+    """Return a value that stands for any element."""
+    place = frame.module.place(node)
+    if isinstance(value, ListV):
+        if len(value.items) == 1:
+            return value.items[0].value
+        if is_history(value):
+            return Unknown(place, name="messages[]", path="messages[]")  # each has its own text, told there
+        distinct = {id(i.value): i.value for i in value.items[:20]}
+        if 1 <= len(distinct) <= MAX_CHOICE and all(isinstance(v, DictV) for v in distinct.values()):
+            # What is asked of an element is one of their entries, not all that is in them.
+            return choice(Guard("for", frame.module.text(node), place), distinct.values())
+        return Unknown(place, name=value.name, cause=worst(*(i.value.cause for i in value.items[:20])))
+    if isinstance(value, Unknown):
+        base = value.name or value.path
+        cause = value.cause
+        if cause is not None and (
+            cause.kind is Kind.UNORDERED or (is_history(value) and cause.kind is not Kind.HISTORY_REWRITE)
+        ):
+            cause = None  # the order is the loop's; which of several turns changes is told where it is made
+        return Unknown(
+            place, name=f"{base}[]" if base else "", path=f"{value.path}[]", cause=cause, loop=value.loop
+        )
+    if isinstance(value, Choice):
+        for option in value.values:
+            if isinstance(option, ListV) and option.items:
+                return element(m, option, node, frame)
+    return Unknown(place, cause=None)
+
+
+def order_of(value: Value) -> Cause | None:
+    """Return why iterating a value gives no fixed order, if it does not."""
+    if isinstance(value, ListV) and value.order is None:
+        # Of a list made of others, ``[*first, *listing]``, a part may have none.
+        parts = (item.value for item in value.items if item.spread and isinstance(item.value, Unknown))
+        return next((o for part in parts if (o := order_of(part)) is not None), None)
+    if isinstance(value, ListV | DictV):
+        return value.order
+    cause = value.cause
+    return cause if cause is not None and cause.kind is Kind.UNORDERED else None
+
+
+def unordered(m: Machine, found: Sequence[Item], node: ast.AST, frame: Frame, what: str = "") -> ListV:
+    """Return a set: its elements, and the fact that their order follows the hash seed of the process."""
+    place = frame.module.place(node)
+    cause = Cause(
+        Kind.UNORDERED,
+        Scope.PROCESS,
+        what or frame.module.text(node, 40),
+        Confidence.HIGH,
+        place,
+        variant="set",
+    )
+    return ListV(list(found), "set", cause, len(m.guards))
+
+
+def store(m: Machine, out: DictV, key: Value, value: Value, node: ast.AST, frame: Frame) -> None:
+    """Put an entry into a mapping."""
+    constant = plain(key)
+    m.scramble(out)
+    guards = m.since(out.depth)
+    if constant is None or not isinstance(constant, (str, int, bool, float)):
+        out.rest.append(value)
+        return
+    old = out.entries.get(constant)
+    if old is not None and guards and old.value is not value:
+        value = choice(guards[-1], (value, old.value))
+        guards = old.guards
+    heading = isinstance(constant, str) and is_heading(constant)
+    out.entries[constant] = Item(value, guards, place=frame.module.place(node) if heading else None)
+
+
+def is_heading(key: str) -> bool:
+    """Tell whether a key of a mapping reads like the heading of a section: ``Task description``."""
+    return key[:1].isupper() and not key.isupper()
+
+
+def update(out: DictV, value: Value) -> None:
+    """Merge another mapping in."""
+    if isinstance(value, DictV):
+        out.entries.update(value.entries)
+        out.rest.extend(value.rest)
+        out.order = out.order or value.order
+    else:
+        out.rest.append(value)
+
+
+def copy_dict(value: DictV, depth: int) -> DictV:
+    """Return a shallow copy."""
+    out = DictV(depth, value.place)
+    out.entries = dict(value.entries)
+    out.order = value.order
+    out.rest = list(value.rest)
+    return out
+
+
+def formatted(m: Machine, value: Value, spec: str) -> Value:
+    """Return ``format(value, spec)``: a date format decides how often a clock's text changes."""
+    if (
+        isinstance(value, Unknown)
+        and value.cause is not None
+        and value.cause.kind is Kind.CLOCK
+        and "%" in spec
+    ):
+        cause = clock(m, value.cause, spec)
+        if cause is None:  # what is left of the time does not change with the days, whatever its name says
+            return Unknown(value.place, text=value.text, multiline=False)
+        return unknown_like(value, cause=cause, multiline=False)
+    return value
+
+
+def clock(m: Machine, cause: Cause, form: str) -> Cause | None:
+    """Return a clock's cause as seen through a ``strftime`` format."""
+    scope = m.catalog.clock_scope(form)
+    if scope is Scope.RELEASE:
+        return None
+    return replace(cause, scope=_wider(cause.scope, scope))
+
+
+def arithmetic(op: ast.operator, left: Const, right: Const) -> Value:
+    """Return the result of a small calculation."""
+    a, b = left.value, right.value
+    if isinstance(a, (int, float)) and isinstance(b, (int, float)) and abs(a) < 1e12 and abs(b) < 1e12:
+        try:
+            if isinstance(op, ast.Add):
+                return Const(a + b)
+            if isinstance(op, ast.Sub):
+                return Const(a - b)
+            if isinstance(op, ast.Mult):
+                return Const(a * b)
+            if isinstance(op, ast.FloorDiv):
+                return Const(a // b)
+            if isinstance(op, ast.Div):
+                return Const(a / b)
+        except ArithmeticError:
+            pass
+    return Unknown(None, multiline=False)
+
+
+def frozen(value: Value, scope: Scope, place: Place, note: str) -> Value:
+    """Return a value that was computed once and kept: its clock does not tick within ``scope``."""
+
+    def slow(cause: Cause) -> Cause:
+        if cause.scope.rank <= scope.rank or cause.kind in (Kind.REQUEST_INPUT, Kind.RETRIEVED):
+            return cause
+        if cause.scope is Scope.MACHINE:  # however often it is asked
+            return cause
+        # A time taken once for a conversation is its snapshot: the turns that follow still match.
+        snapshot = scope is Scope.SESSION and cause.kind is Kind.CLOCK
+        return replace(cause, scope=scope, variant="snapshot" if snapshot else cause.variant)
+
+    if isinstance(value, Str) and value.cause is not None:
+        return passed(Str(map_causes(value.parts, slow)), place, note)
+    if isinstance(value, Unknown) and value.cause is not None:
+        return passed(unknown_like(value, cause=slow(value.cause)), place, note)
+    if isinstance(value, Template) and value.parts:
+        return replace(value, parts=map_causes(value.parts, slow))
+    if isinstance(value, ListV):
+        if value.order is not None:
+            value.order = slow(value.order)
+        for item in value.items:
+            item.value = frozen(item.value, scope, place, note)
+    if isinstance(value, DictV):
+        for key, item in value.entries.items():
+            value.entries[key] = Item(frozen(item.value, scope, place, note), item.guards)
+    if isinstance(value, Obj) and value.kept is None:
+        value.kept = scope
+    return value

@@ -1,0 +1,174 @@
+"""Texts that are named like prompts and go to people, logs or files instead."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from promptlint.frontends.python.syntax.nodes import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from promptlint.frontends.python.evaluate.machine import Frame
+    from promptlint.layout import Segment
+
+_SHOWS = re.compile(
+    r"^(print|input|pprint|(\w+\.)*(log|logger|logging|_log|_logger|console)\.\w+|click\.\w+)$"
+)
+_WRITES = re.compile(r"(?:.*\.)?_*(?:write(?:_\w+)?|(?:create|save|make|put)_\w*file\w*)", re.DOTALL)
+_PIPE = re.compile(r"stdin|sock|conn|pipe|stream|channel", re.IGNORECASE)
+# How files of other kinds begin; a text that asks a model for one has words in front.
+_CODE = re.compile(
+    r"\s*(?:\\input |from [\w.{}]+ import |import [\w.]+\s*(?:\n|;|as )|#!/|<!(?i:doctype html)|<html|<\?xml |package [\w.]+;?\n|"
+    r"(?:SELECT|INSERT INTO|CREATE TABLE|UPDATE \w+ SET|DELETE FROM)\s)"
+)
+# Templates of pages, mails, programs and configuration: ``mail.html``, ``workflow.yml.jinja2``.
+_PAGE = re.compile(
+    r"\.(?:(?:html?|xml|svg|css)(?:\.(?:j2|jinja2?|tmpl|tpl))?|"
+    r"(?:jsx?|tsx?|py|sh|bash|conf|cfg|ini|toml|ya?ml|json|sql|tf)\.(?:j2|jinja2?|tmpl|tpl))$",
+    re.IGNORECASE,
+)
+
+
+# How the turns of a conversation are marked in a text for a model.
+_TURN = re.compile(
+    r"<\|\w+\|>|\[/?INST\]|^ *(?:human|user|assistant|system|question|answer) *:",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+# Statements that begin lines of a program, and how many of them make it one.
+_STATEMENT = re.compile(
+    r"^\s*(?:def \w+\(|class \w+|import \w+|from [\w.]+ import |return\b|(?:if|for|while|try|else|with)\b.*:$)",
+    re.MULTILINE,
+)
+_PROGRAM = 4
+_LONG = 600
+
+
+# What a program answers where it does not do as asked: a turn that is appended, or a line for people.
+_OF_A_REFUSAL = re.compile(
+    r"(error|block|warn|refus|reject|denied|deny|fail|invalid|usage|welcome|greeting)\w*_(message|msg|text|template|reply)"
+    r"|_(warning|error|usage|banner)$",
+    re.IGNORECASE,
+)
+
+
+def is_refusal(name: str) -> bool:
+    """Tell whether a name is that of an error's or a refusal's text."""
+    return _OF_A_REFUSAL.search(name) is not None
+
+
+def becomes_a_refusal(call: ast.Call, func: ast.AST) -> bool:
+    """Tell whether the result of a call gets the name of an error's text, or is raised."""
+    for node in walk(func):
+        if isinstance(node, ast.Assign) and node.value is call:
+            return any(is_refusal(ast.unparse(target)) for target in node.targets)
+        if isinstance(node, ast.Raise) and any(inner is call for inner in walk(node)):
+            return True
+    return False
+
+
+def only_shown(name: str, func: ast.AST) -> bool:
+    """Tell whether a function reads a local name only to print it, log it, or ask a person with it."""
+    known: dict[str, bool] | None = getattr(func, "_only_shown", None)
+    if known is None:
+        known = func._only_shown = {}  # type: ignore[attr-defined]
+    if name not in known:
+        known[name] = _only_shown(name, func)
+    return known[name]
+
+
+def _only_shown(name: str, func: ast.AST) -> bool:
+    reads = {id(n) for n in _loads(func, name)}
+    if not reads:
+        return False
+    for node in walk(func):
+        if isinstance(node, ast.Call) and _SHOWS.match(ast.unparse(node.func)):
+            reads -= {id(n) for n in _loads(node, name)}
+    return not reads
+
+
+def only_written(call: ast.Call, func: ast.AST) -> bool:
+    """Tell whether the result of a call is only written to a file, at once or through a local name."""
+    known: frozenset[int] | None = getattr(func, "_written", None)
+    if known is None:
+        known = func._written = frozenset(map(id, _written(func)))  # type: ignore[attr-defined]
+    return id(call) in known
+
+
+def _written(func: ast.AST) -> Iterator[ast.expr]:
+    written: dict[str, int] = {}
+    for node in walk(func):
+        if not isinstance(node, ast.Call) or not _WRITES.fullmatch(where := ast.unparse(node.func)):
+            continue
+        for argument in () if _PIPE.search(where) else (*node.args, *(k.value for k in node.keywords)):
+            if isinstance(argument, ast.Name):
+                written[argument.id] = written.get(argument.id, 0) + 1
+            yield argument
+    for node in walk(func) if written else ():
+        target = node.targets[0] if isinstance(node, ast.Assign) else None
+        name = target.id if isinstance(target, ast.Name) else ""
+        if name in written and written[name] == sum(1 for _ in _loads(func, name)):
+            yield node.value  # type: ignore[attr-defined]
+
+
+def _loads(node: ast.AST, name: str) -> Iterator[ast.Name]:
+    for child in walk(node):
+        if isinstance(child, ast.Name) and child.id == name and isinstance(child.ctx, ast.Load):
+            yield child
+
+
+def is_code(segments: Iterable[Segment]) -> bool:
+    """Tell whether a text begins as a program, a page or a query does."""
+    for segment in segments:
+        if segment.text is None:
+            return False
+        if segment.text.strip():
+            return starts_as_code(segment.text)
+    return False
+
+
+def is_page(segments: Iterable[Segment]) -> bool:
+    """Tell whether text comes from the template of a page, a mail or a configuration file, by its name."""
+    names = {segment.place.path.rpartition("/")[2] for segment in segments if segment.text}
+    return any(_PAGE.search(name) and "prompt" not in name.lower() for name in names)
+
+
+def is_addressed(segments: Iterable[Segment]) -> bool:
+    """Tell whether a text speaks to a model, writes its turns, or comes from a file that is called after prompts.
+
+    Nothing else tells a prompt from a report, a release note or a program, where no name does.
+    """
+    from promptlint.frontends.documents import evidence
+
+    known = [segment for segment in segments if segment.text]
+    written = "".join(segment.text or "" for segment in known)
+    if evidence.names_a_role(written):
+        return True
+    if len(_STATEMENT.findall(written)) >= _PROGRAM:
+        return False
+    needed = 1 if len(written) < _LONG else 2  # in a long text to people some such words stand by chance
+    return (
+        evidence.addresses(written) >= needed
+        or _TURN.search(written) is not None
+        or any("prompt" in segment.place.path.lower() for segment in known)
+    )
+
+
+def is_said(segments: list[Segment], node: ast.expr, frame: Frame) -> bool:
+    """Tell whether the template of an engine, made or filled at ``node``, is for a model: most are pages and mails."""
+    func = frame.func
+    if func is not None and isinstance(node, ast.Call) and only_written(node, func.node):
+        return False
+    if is_page(segments):
+        return False
+    names = f"{func.name if func is not None else ''} {frame.module.text(node)}"
+    return "prompt" in names.lower() or is_addressed(segments)
+
+
+def starts_as_code(text: str) -> bool:
+    """Tell whether a text begins as files of another kind do."""
+    return bool(_CODE.match(text))

@@ -1,0 +1,287 @@
+"""Calls: who is called, with what, and what comes back."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING, TypeGuard
+
+from promptlint.frontends.python.evaluate import access, functions, methods, objects, text
+from promptlint.frontends.python.evaluate.machine import Frame, Machine, passed
+from promptlint.frontends.python.library import engines, library
+from promptlint.frontends.python.syntax.nodes import blocks
+from promptlint.frontends.python.values.arguments import Arguments
+from promptlint.frontends.python.values.forms import CONTENT
+from promptlint.frontends.python.values.pieces import Hole, Part, worst
+from promptlint.frontends.python.values.values import (
+    ABSENT,
+    Bound,
+    Choice,
+    ClassV,
+    Const,
+    DictV,
+    Ext,
+    FuncV,
+    Item,
+    ListV,
+    Obj,
+    Str,
+    Super,
+    Unknown,
+    Value,
+    choice,
+)
+from promptlint.layout import Scope
+
+if TYPE_CHECKING:
+    from promptlint.source import Place
+
+
+def call(m: Machine, node: ast.Call, frame: Frame) -> Value:
+    """Evaluate a call."""
+    if isinstance(node.func, ast.Name) and node.func.id == "super" and frame.receiver is not None:
+        return Super(frame.receiver, frame.cls)
+    callee = m.evaluate(node.func, frame)
+    given = arguments(m, node, frame)
+    value = apply(m, callee, given, node, frame)
+    m.recorder.call(m, callee, given, value, node, frame)
+    return value
+
+
+def arguments(m: Machine, node: ast.Call, frame: Frame) -> Arguments:
+    """Evaluate the arguments of a call."""
+    out = Arguments()
+    for arg in node.args:
+        if isinstance(arg, ast.Starred):
+            value = m.evaluate(arg.value, frame)
+            known = access.elements(value)
+            if known is not None:
+                out.args.extend(known)
+            else:
+                out.args.append(access.element(m, value, arg.value, frame))
+            continue
+        out.nodes[len(out.args)] = arg
+        out.args.append(m.evaluate(arg, frame))
+    for keyword in node.keywords:
+        value = m.evaluate(keyword.value, frame)
+        if keyword.arg is not None:
+            out.keywords[keyword.arg] = value
+            out.nodes[keyword.arg] = keyword.value
+        elif isinstance(value, DictV):
+            _merge(out, value, keyword.value, frame)
+        elif _chosen(value):
+            _merge(out, _either(value), keyword.value, frame)
+        else:
+            out.rest = value
+    return out
+
+
+def _chosen(value: Value) -> TypeGuard[Choice]:
+    """Tell whether a condition chooses between mappings; a loop over some tries one after the other."""
+    return (
+        isinstance(value, Choice)
+        and value.guard.kind == "if"
+        and all(isinstance(v, DictV) for v in value.values)
+    )
+
+
+def _merge(out: Arguments, value: DictV, node: ast.expr, frame: Frame) -> None:
+    """Add the arguments that ``**value`` gives."""
+    for key, item in value.entries.items():
+        if isinstance(key, str) and key not in out.keywords:
+            out.keywords[key] = item.value
+    if value.rest:
+        out.rest = Unknown(frame.module.place(node), cause=worst(*(r.cause for r in value.rest)))
+
+
+def _either(value: Choice) -> DictV:
+    """Return a mapping that has under each key what some of several have there, and nothing where one has not."""
+    maps = [one for one in value.values if isinstance(one, DictV)]
+    out = DictV()
+    for key in dict.fromkeys(key for one in maps for key in one.entries):
+        out.entries[key] = Item(choice(value.guard, [one.get(key) or ABSENT for one in maps]))
+    out.rest = [rest for one in maps for rest in one.rest]
+    return out
+
+
+def apply(m: Machine, callee: Value, given: Arguments, node: ast.Call, frame: Frame) -> Value:
+    """Return the result of calling a value."""
+    if isinstance(callee, Bound):
+        if isinstance(callee.func, Ext) and callee.receiver is not None:
+            return methods.method(
+                m, callee.receiver, callee.func.path.removeprefix("method."), given, node, frame
+            )
+        args = [*callee.args, *given.args]
+        keywords = {**callee.keywords, **given.keywords}
+        if isinstance(callee.func, FuncV):
+            if callee.receiver is not None:
+                args = [callee.receiver, *args]
+            return functions.invoke(m, callee.func, args, keywords, node, frame, given.rest)
+        return apply(m, callee.func, Arguments(args, keywords, given.rest, given.nodes), node, frame)
+    if isinstance(callee, FuncV):
+        return functions.invoke(m, callee, given.args, given.keywords, node, frame, given.rest)
+    if isinstance(callee, ClassV):
+        return instantiate(m, callee, given, node, frame)
+    if isinstance(callee, Ext):
+        return library.call(m, callee.path, given, node, frame)
+    if isinstance(callee, Obj) and callee.cls is not None and isinstance(callee.cls.find("__call__"), FuncV):
+        method = access.attribute(m, callee, "__call__", node.func, frame)
+        return apply(m, method, given, node, frame)
+    if isinstance(callee, Choice):
+        return choice(callee.guard, [apply(m, v, given, node, frame) for v in callee.values])
+    if isinstance(callee, Unknown):
+        return library.unknown_call(m, callee, given, node, frame)
+    return Unknown(frame.module.place(node), cause=given.cause)
+
+
+def instantiate(m: Machine, cls: ClassV, given: Arguments, node: ast.Call, frame: Frame) -> Value:
+    """Return an instance; a constructor of the project is run, a data class takes its fields."""
+    place = frame.module.place(node)
+    obj = Obj(cls, name=cls.name, place=place)
+    obj.kept = _lifetime(m, node, frame)
+    init = cls.find("__init__")
+    if (said := _said(cls, init, given)) is not None:
+        obj.kind, obj.attrs = "message", said
+        role = access.plain(said["role"])
+        obj.name = engines.role_of(role) if isinstance(role, str) else ""
+        if frame.func is not None and "prompt" in frame.func.name:
+            m.recorder.message(m, obj, node, frame)  # elsewhere it may be a turn that is appended once
+    if isinstance(init, FuncV):
+
+        def construct() -> None:
+            functions.invoke(m, init, [obj, *given.args], given.keywords, node, frame, given.rest)
+
+        def apart() -> None:
+            with m.afresh([cls.node], functions.MAX_CALL_STEPS), m.recorder.into([]):
+                construct()
+
+        # Most objects never become part of a prompt: their constructors wait for a question. That of an object
+        # of a module must not be paid for by who asks first, nor have its prompts counted as theirs.
+        obj.pending = apart if obj.kept is Scope.PROCESS else construct
+        return obj
+    if objects.is_data(cls) or given.keywords or objects.fields(cls):
+        names = objects.fields(cls)
+        for name, value in zip(names, given.args, strict=False):
+            obj.attrs[name] = value
+        obj.attrs.update({k: passed(v, place, f"passed as {k}") for k, v in given.keywords.items()})
+        for name in names:
+            if name not in obj.attrs:
+                default = _default(m, cls, name, obj)
+                if default is not None:
+                    obj.attrs[name] = default
+        post = cls.find("__post_init__")
+        if isinstance(post, FuncV):
+            functions.invoke(m, post, [obj], {}, node, frame)
+    return obj
+
+
+_TURN = re.compile(
+    r"(Message|Msg|Turn|Utterance|Content)$"
+)  # a class with a role whose text may be called otherwise
+_SPEAKER = re.compile(r"(System|Developer|User|Human|Assistant|AI|Tool)(?:Chat|Prompt)?Message")
+
+
+def _said(cls: ClassV, init: Value | None, given: Arguments) -> dict[str, Value] | None:
+    """Return role and content of a message, where a class of the project is one by its fields or name."""
+    if isinstance(init, FuncV):
+        names = [arg.arg for arg in init.node.args.args[1:]]
+    else:
+        names = list(objects.fields(cls))
+    speaker = _SPEAKER.fullmatch(cls.name)
+    text = next((name for name in CONTENT if name in names), "")
+    if not text or not (speaker or "role" in names) or (text != "content" and not _TURN.search(cls.name)):
+        return None
+    values = {**dict(zip(names, given.args, strict=False)), **given.keywords}
+    if text in values:
+        values["content"] = values[text]
+    if speaker:
+        values.setdefault("role", Const(speaker.group(1).lower()))
+    if isinstance(init, FuncV) and isinstance(values.get("content"), ListV):
+        return None  # what a constructor makes of a list of blocks is its own
+    return values if "content" in values and "role" in values else None
+
+
+def _lifetime(m: Machine, node: ast.Call, frame: Frame) -> Scope | None:
+    """Tell how long an object made here lives: as long as the process, a conversation, or one request.
+
+    One that is made in front of a loop of the same function serves all that the loop sends.
+    """
+    if frame.frozen and frame.func is None:
+        return Scope.PROCESS
+    if m.loops or frame.func is None or isinstance(frame.func.node, ast.Lambda):
+        return None
+    return Scope.SESSION if _last_loop(frame.func.node) > node.lineno else None
+
+
+def _last_loop(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Return the line at which the last loop of a function begins, remembered on its node; 0 for none."""
+    known: int | None = getattr(node, "_last_loop", None)
+    if known is None:
+        loops = (n.lineno for n in blocks(node) if isinstance(n, (ast.While, ast.For, ast.AsyncFor)))
+        known = node._last_loop = max(loops, default=0)  # type: ignore[union-attr]
+    return known
+
+
+def _default(m: Machine, cls: ClassV, name: str, obj: Obj) -> Value | None:
+    """Return a field's default; a factory runs once for each object."""
+    one, statement = objects.fields(cls)[name]
+    value = statement.value
+    if value is None:
+        return None
+    if isinstance(value, ast.Call):
+        inner = Frame(one.module, dict(one.namespace), None, one, frozen=True)
+        for keyword in value.keywords:
+            if keyword.arg in ("default_factory", "factory"):
+                made = apply(m, m.evaluate(keyword.value, inner), Arguments(), value, inner)
+                at = one.module.place(value)
+                return access.frozen(made, obj.kept, at, f"default of {name}") if obj.kept else made
+            if keyword.arg == "default":
+                return m.evaluate(keyword.value, inner)
+        if value.args and objects.is_data(cls):
+            return m.evaluate(value.args[0], inner)
+        if any(k.arg for k in value.keywords):
+            return None
+    return one.namespace.get(name)
+
+
+def percent(m: Machine, left: Str, right: Value, place: Place) -> Value:
+    """Return ``text % values``."""
+    parts = text.with_fields(left.parts, "percent")
+    if isinstance(right, DictV):
+        return Str(text.fill(parts, text.keys_of(right), None, False))
+    values = access.elements(right) if isinstance(right, ListV) and right.kind == "tuple" else [right]
+    if values is None:
+        values = []
+    out: list[Part] = []
+    index = 0
+    for part in parts:
+        if hasattr(part, "segment") and part.segment.text is None:
+            if index < len(values):
+                out.extend(text.parts_of(values[index], part.segment.place, part.segment.origin.expression))
+            else:
+                out.append(Hole(part.segment.place, part.segment.origin.expression))
+            index += 1
+        else:
+            out.append(part)
+    return Str(tuple(out))
+
+
+def entries(value: DictV, place: Place) -> ListV:
+    """Return ``mapping.items()`` as pairs."""
+    pairs = [
+        Item(ListV([Item(_key(k, place)), Item(i.value)], "tuple"), i.guards)
+        for k, i in value.entries.items()
+    ]
+    for rest in value.rest:
+        pair = ListV([Item(Unknown(place, name="key")), Item(Unknown(place, cause=rest.cause))], "tuple")
+        pairs.append(Item(pair, spread=True))
+    return ListV(pairs, order=value.order)
+
+
+def _key(key: object, place: Place) -> Value:
+    from promptlint.frontends.python.evaluate.machine import fixed
+    from promptlint.frontends.python.values.pieces import Lit
+
+    if isinstance(key, str):
+        return Str((Lit(key, fixed(place, key), whole=True),))
+    return Const(key)

@@ -1,0 +1,116 @@
+"""Conditions: what decides them, and whether they are known."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from promptlint.frontends.python.syntax.nodes import walk
+from promptlint.frontends.python.values.pieces import Lit
+from promptlint.frontends.python.values.values import Const, DictV, FuncV, ListV, Obj, Str, Unknown, Value
+from promptlint.layout import Guard, Kind, Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from promptlint.frontends.python.evaluate.machine import Frame, Machine
+
+_DATA = frozenset({Kind.RETRIEVED, Kind.REQUEST_INPUT})
+_PLAIN_CALLS = frozenset(
+    (
+        "len",
+        "isinstance",
+        "any",
+        "all",
+        "bool",
+        "str",
+        "enumerate",
+        "reversed",
+        "sorted",
+        "list",
+        "zip",
+        "range",
+        "set",
+        "tuple",
+        "iter",
+    )
+)
+
+
+def guard_of(
+    m: Machine, test: ast.expr, value: Value, frame: Frame, branch: int = 0, kind: str = "if"
+) -> Guard:
+    """Return the guard that a condition makes."""
+    cause = value.cause
+    return Guard(
+        kind,
+        frame.module.text(test),
+        frame.module.place(test),
+        branch,
+        cause.scope if cause else Scope.UNKNOWN,
+        cause,
+        name_in(test),
+        reads=tuple(_traced(test, frame)) if cause is None else (),
+    )
+
+
+def _traced(test: ast.expr, frame: Frame) -> Iterator[str]:
+    """Yield the traced data that a condition reads: what a hole of the same value is called."""
+    known = frame.names
+    for name in _names_in(test):
+        value = known.get(name)
+        if isinstance(value, Unknown) and value.cause is not None and value.cause.kind in _DATA:
+            yield value.name
+
+
+def _names_in(test: ast.expr) -> tuple[str, ...]:
+    """Return the names in a condition, remembered on its node."""
+    known: tuple[str, ...] | None = getattr(test, "_names_in", None)
+    if known is None:
+        known = tuple(n.id for n in walk(test) if isinstance(n, ast.Name))
+        test._names_in = known  # type: ignore[attr-defined]
+    return known
+
+
+def name_in(node: ast.expr) -> str:
+    """Return the first dotted name of a condition: what decides it."""
+    known: str | None = getattr(node, "_name_in", None)
+    if known is None:
+        known = node._name_in = _name_in(node)  # type: ignore[attr-defined]
+    return known
+
+
+def _name_in(node: ast.expr) -> str:
+    for child in walk(node):
+        if isinstance(child, ast.Attribute | ast.Name):
+            dotted = dotted_name(child)
+            if dotted and dotted not in _PLAIN_CALLS:
+                return dotted
+    return ""
+
+
+def dotted_name(node: ast.expr) -> str:
+    """Return ``a.b.c`` for such an expression, else an empty text."""
+    names = []
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    if isinstance(node, ast.Name):
+        return ".".join([node.id, *reversed(names)])
+    return ""
+
+
+def truth(value: Value) -> bool | None:
+    """Tell whether a value is certainly true or false."""
+    if isinstance(value, Const):
+        return bool(value.value)
+    if isinstance(value, Str) and not value.parts:
+        return False
+    if isinstance(value, Str) and any(isinstance(p, Lit) and p.text for p in value.parts):
+        return True
+    if isinstance(value, (FuncV, Obj)):
+        return True
+    if isinstance(value, ListV | DictV):
+        items = value.items if isinstance(value, ListV) else value.entries.values()
+        return True if any(not (i.guards or i.spread) for i in items) else None
+    return None

@@ -1,0 +1,487 @@
+"""Functions: entered with unknown arguments, or called with known ones."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from promptlint.frontends.python.evaluate import access, objects
+from promptlint.frontends.python.evaluate.machine import (
+    MAX_DEPTH,
+    MAX_STEPS,
+    Frame,
+    Kept,
+    Machine,
+    join,
+    passed,
+)
+from promptlint.frontends.python.syntax.nodes import Definition, children, statements, walk
+from promptlint.frontends.python.syntax.slicing import FORWARDING, digest, forwards, skipped, tells_of_prompts
+from promptlint.frontends.python.values.pieces import worst
+from promptlint.frontends.python.values.values import (
+    NONE,
+    ClassV,
+    Const,
+    DictV,
+    FuncV,
+    Item,
+    ListV,
+    Obj,
+    Str,
+    Template,
+    Unknown,
+    Value,
+    choice,
+)
+from promptlint.layout import Kind, Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from promptlint.frontends.python.values.modules import Module
+    from promptlint.source import Place
+
+MAX_CALL_STEPS = 600  # of one call, callees included
+MAX_MAKE_STEPS = 200  # of one constructor, or of a call that has nothing to do with prompts
+_BUILTIN = frozenset(("str", "int", "float", "bool", "bytes", "dict", "list", "set", "tuple", "object"))
+SMALL = 30  # a function with fewer statements is always worth a look
+
+
+def enter(
+    m: Machine,
+    func: FuncV,
+    receiver: Value | None,
+    *,
+    record: bool = True,
+    steps: int = MAX_STEPS,
+    whole: bool = False,
+) -> Value:
+    """Run a function as an entry: nothing is known of its arguments but their names and types.
+
+    ``whole`` runs the statements too that can matter for no prompt.
+    """
+    frame = Frame(func.module, {}, func, func.cls, receiver, func.closure, depth=0)
+    silent = m.recorder.silent
+    m.recorder.silent = silent or not record
+    try:
+        with m.afresh([func.node], steps):
+            _symbolic_arguments(m, func, receiver, frame)
+            result = _run(m, func, frame, whole=whole)
+            if record:
+                m.recorder.left(m, frame)
+        if record:
+            for inner in list(frame.names.values()):
+                # A handler or a worker, which somebody else calls.
+                if isinstance(inner, FuncV) and inner.closure is not None and _is_within(inner, func):
+                    enter(m, inner, None)
+        return result
+    except RecursionError:
+        # Deeper nesting than the interpreter's stack: what was recorded until here stands.
+        return NONE
+    finally:
+        m.recorder.silent = silent
+
+
+def _is_within(inner: FuncV, outer: FuncV) -> bool:
+    """Tell whether a function stands in another, tells of prompts, and was not run with it."""
+    return (
+        not inner.ran
+        and not isinstance(inner.node, ast.Lambda)
+        and not isinstance(outer.node, ast.Lambda)
+        and inner.node in statements(outer.node.body)
+        and tells_of_prompts(inner.node)
+    )
+
+
+def _symbolic_arguments(m: Machine, func: FuncV, receiver: Value | None, frame: Frame) -> None:
+    args = func.node.args
+    positional = [*args.posonlyargs, *args.args]
+    if receiver is not None and positional and "staticmethod" not in func.decorators:
+        frame.names[positional[0].arg] = receiver
+        positional = positional[1:]
+    defaults = dict(
+        zip([a.arg for a in [*args.posonlyargs, *args.args]][::-1], args.defaults[::-1], strict=False)
+    )
+    defaults |= {a.arg: d for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True) if d is not None}
+    for arg in [*positional, *args.kwonlyargs]:
+        frame.names[arg.arg] = _symbolic(m, func, arg, defaults.get(arg.arg), frame)
+    if args.vararg:
+        value = Unknown(func.module.place(args.vararg), name=args.vararg.arg, path=args.vararg.arg)
+        frame.names[args.vararg.arg] = ListV([Item(value, spread=True)])
+    if args.kwarg:
+        name, place = args.kwarg.arg, func.module.place(args.kwarg)
+        value = Unknown(place, name=name, path=name)
+        if name in filled(func.node):
+            mapping = DictV(place=place)
+            mapping.rest.append(value)
+            frame.names[name] = mapping
+        else:
+            frame.names[name] = value
+
+
+def filled(node: ast.AST) -> frozenset[str]:
+    """Return the names that a function puts entries into (``kwargs["context"] = …``), remembered on its node."""
+    known: frozenset[str] | None = getattr(node, "_filled", None)
+    if known is None:
+        known = node._filled = frozenset(  # type: ignore[attr-defined]
+            n.value.id
+            for n in walk(node)
+            if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) and isinstance(n.value, ast.Name)
+        )
+    return known
+
+
+def _symbolic(m: Machine, func: FuncV, arg: ast.arg, default: ast.expr | None, frame: Frame) -> Value:
+    if default is not None and not isinstance(default, ast.Constant):
+        value = m.evaluate(default, Frame(func.module, {}, None, func.cls, frozen=True, outer=func.closure))
+        if isinstance(value, (Template, ListV, DictV)) or (
+            isinstance(value, Str) and value.literal_length() >= objects.KEPT_DEFAULT
+        ):
+            return value
+    elif (
+        default is not None and isinstance(default.value, str) and len(default.value) >= objects.KEPT_DEFAULT
+    ):
+        return m.evaluate(default, frame)
+    if arg.annotation is not None:
+        cls = annotated(m, arg.annotation, func.module, func.closure)
+        if cls is not None:
+            return objects.symbolic(m, cls, arg.arg)
+    one_line = arg.annotation is not None and _is_number(arg.annotation)
+    return Unknown(func.module.place(arg), name=arg.arg, path=arg.arg, multiline=not one_line)
+
+
+def _is_number(annotation: ast.expr) -> bool:
+    """Tell whether an annotation names only types whose text is one line."""
+    names = {n.id for n in walk(annotation) if isinstance(n, ast.Name)}
+    return bool(names & {"int", "float", "bool"}) and names <= {"int", "float", "bool", "Optional", "Union"}
+
+
+def annotated(
+    m: Machine, node: ast.expr, module: Module, closure: Mapping[str, Value] | None = None
+) -> ClassV | None:
+    """Return the project class that an annotation names, ``| None`` and quotes taken off."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        try:
+            node = ast.parse(node.value, mode="eval").body
+        except (SyntaxError, ValueError):
+            return None
+        for child in walk(node):
+            if isinstance(child, ast.expr):
+                child.lineno, child.end_lineno, child.col_offset, child.end_col_offset = 1, 1, 0, 0
+    if isinstance(node, ast.BinOp):
+        return annotated(m, node.left, module, closure) or annotated(m, node.right, module, closure)
+    if isinstance(node, ast.Subscript) and isinstance(node.value, (ast.Name, ast.Attribute)):
+        outer = node.value.id if isinstance(node.value, ast.Name) else node.value.attr
+        return (
+            annotated(m, node.slice, module, closure) if outer in ("Optional", "Annotated", "Type") else None
+        )
+    if isinstance(node, ast.Tuple) and node.elts:
+        return annotated(m, node.elts[0], module, closure)
+    if not isinstance(node, (ast.Name, ast.Attribute)):
+        return None
+    if isinstance(node, ast.Name):
+        if node.id in _BUILTIN:
+            return None
+        value = (closure or {}).get(node.id) or objects.module_name(m, module, node.id)
+    else:
+        value = m.evaluate(node, Frame(module, {}, None, frozen=True))
+    return value if isinstance(value, ClassV) else None
+
+
+def _run(m: Machine, func: FuncV, frame: Frame, *, whole: bool = False) -> Value:
+    """Run a body and return what it returns."""
+    func.ran = True
+    node = func.node
+    if isinstance(node, ast.Lambda):
+        return m.evaluate(node.body, frame)
+    frame.skip = frozenset() if whole else skipped(node)
+    if shape(node).generates:
+        frame.yields = []
+    depth = len(m.guards)
+    m.execute(node.body, frame)
+    del m.guards[depth:]
+    if frame.yields is not None:
+        if any("contextmanager" in d for d in func.decorators):
+            return frame.yields[0].value if frame.yields else NONE
+        given = ListV(frame.yields, depth=depth)
+        m.recorder.yielded(m, given, frame)
+        return given
+    return combine(frame.returns)
+
+
+def combine(returns: list[tuple[tuple, Value]]) -> Value:  # type: ignore[type-arg]
+    """Return one value for several ``return`` statements; the last is the one without a condition."""
+    found = [(g, v) for g, v in returns if not (isinstance(v, Const) and v.value is None)] or returns
+    if not found:
+        return NONE
+    out = found[-1][1]
+    for guards, value in reversed(found[:-1]):
+        if value is out:
+            continue
+        if not guards:
+            out = value
+        elif isinstance(value, Str) and isinstance(out, Str):
+            out = join(guards[-1], None, [value, out])
+        else:
+            out = choice(guards[-1], (value, out))
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a function's body contains, found once."""
+
+    generates: bool
+    worth: bool
+    changes: bool  # assigns to attributes or items, or grows a collection
+
+
+def shape(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Shape:
+    """Return the shape of a function, remembered on its node."""
+    known: Shape | None = getattr(node, "_shape", None)
+    if known is None:
+        known = node._shape = _shape(node)  # type: ignore[union-attr]
+    return known
+
+
+def _generates(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    stack: list[ast.AST] = list(node.body)
+    while stack:
+        child = stack.pop()
+        if isinstance(child, (ast.Yield, ast.YieldFrom)):
+            return True
+        if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            stack.extend(children(child))
+    return False
+
+
+def invoke(
+    m: Machine,
+    func: FuncV,
+    args: Sequence[Value],
+    keywords: dict[str, Value],
+    node: ast.expr,
+    frame: Frame,
+    rest: Value | None = None,
+) -> Value:
+    """Call a project function with values; ``rest`` stands for ``**`` of something unknown."""
+    if func.wrapping is not None:
+        wrapping, func.wrapping = func.wrapping, None
+        func.wrapper = wrapping()
+    if isinstance(func.wrapper, FuncV):
+        func = func.wrapper
+    place = frame.module.place(node)
+    cause = worst(*(a.cause for a in args if not isinstance(a, Obj)), *(v.cause for v in keywords.values()))
+    telling = isinstance(func.node, ast.Lambda) or tells_of_prompts(func.node)
+    if m.unused is node and not telling and not shape_changes(func):
+        return NONE
+    if m.exhausted and len(m.stack) == 1 and m.reserve > 0 and func.node not in m.long and worth(func):
+        with m.reserved(func.node):
+            return invoke(m, func, args, keywords, node, frame, rest)
+    recursive = func.node in m.stack
+    if recursive or len(m.stack) >= MAX_DEPTH or m.exhausted or not worth(func):
+        if recursive:
+            m.reach = min(m.reach, m.stack.index(func.node))
+            if cause is not None and cause.kind is Kind.UNORDERED:
+                cause = None  # a set that goes down a recursion holds what was visited
+        return Unknown(place, name=func.name, path=f"{func.name}()", cause=cause)
+    # Each further level gets half: what a prompt takes from far away is small. What a constructor sets last
+    # is missed as much as what it sets first.
+    if func.name == "__init__":
+        steps = MAX_MAKE_STEPS
+    else:
+        steps = (MAX_CALL_STEPS if telling else MAX_MAKE_STEPS) >> max(0, len(m.stack) - 1)
+    budget = min(m.limit - m.steps, steps)
+    key = _key(m, func, args, keywords, rest)
+    if key is not None and (kept := m.recall(key, budget)) is not None:
+        return fresh(_returned(kept.value, func, place))
+    inner = Frame(
+        func.module,
+        {},
+        func,
+        func.cls,
+        args[0] if func.cls and args else None,
+        func.closure,
+        depth=len(m.guards),
+    )
+    bind(m, func, args, keywords, inner, place, rest)
+    m.stack.append(func.node)
+    loops, m.loops = m.loops, list(m.loops)
+    limit, m.limit = m.limit, m.steps + budget
+    reads = {func.module.owner(func.node)}
+    recorded, reach, begun = m.recorder.count, m.reach, m.steps
+    m.reach = MAX_DEPTH
+    try:
+        with m.project.reading(reads):
+            value = _run(m, func, inner)
+    finally:
+        m.project.reads |= reads
+        m.stack.pop()
+        m.loops = loops
+        spent = m.steps > m.limit
+        m.limit = limit
+        whole = m.reach >= len(m.stack)  # nothing in it was cut for being under way further out
+        m.reach = min(m.reach, reach)
+    if spent and isinstance(value, Const) and value.value is None:
+        value = Unknown(place, name=func.name, path=f"{func.name}()")  # cut before it returned anything
+    if objects.is_cached(func):
+        value = access.frozen(
+            value, Scope.PROCESS, func.module.place(func.node), f"kept by the cache of {func.name}"
+        )
+    if key is not None and whole:
+        # Kept as the function returns it: the way from here is this caller's own.
+        table = m.memo if recorded == m.recorder.count else m.local
+        alive = (*args, *keywords.values())
+        table[key, budget if spent else None] = Kept(value, alive, frozenset(reads), m.steps - begun)
+        value = fresh(value)
+    return _returned(value, func, place)
+
+
+def shape_changes(func: FuncV) -> bool:
+    """Tell whether a call can change what it is given."""
+    return not isinstance(func.node, ast.Lambda) and shape(func.node).changes
+
+
+def _returned(value: Value, func: FuncV, place: Place) -> Value:
+    if isinstance(value, Unknown):
+        named = (
+            value
+            if value.name
+            else Unknown(
+                value.place or place,
+                name=func.name,
+                path=f"{func.name}()",
+                cause=value.cause,
+                loop=value.loop,
+            )
+        )
+        return passed(named, place, f"returned by {func.name}()")
+    return passed(value, place, f"returned by {func.name}()")
+
+
+def fresh(value: Value) -> Value:
+    """Return a value that the caller may change without touching the remembered one."""
+    if isinstance(value, ListV):
+        out = ListV(list(value.items), value.kind, value.order, value.depth)
+        out.name, out.owner = value.name, value.owner
+        return out
+    return access.copy_dict(value, value.depth) if isinstance(value, DictV) else value
+
+
+def _key(
+    m: Machine, func: FuncV, args: Sequence[Value], keywords: dict[str, Value], rest: Value | None
+) -> object | None:
+    """Return a key under which a call's result can be kept; None where the call can change its arguments."""
+    if rest is not None or func.closure is not None or shape_changes(func):
+        return None
+    # How deep it stands decides what it may spend, and where calls are not followed any more.
+    where = len(m.stack), m.recorder.silent
+    return (func.node, where, *map(_mark, args), *((name, _mark(value)) for name, value in keywords.items()))
+
+
+def _mark(value: Value) -> object:
+    """Return something equal for values that a function cannot tell apart."""
+    if isinstance(value, Const):
+        return repr(value.value)
+    if isinstance(value, Unknown):
+        return (value.name, value.path, value.cause, value.loop)
+    if isinstance(value, Str):
+        return value.parts if len(value.parts) < 4 else id(value)
+    if isinstance(value, Obj):
+        if value.pending is not None:
+            return id(value)
+        return (value.cls, value.name, tuple((k, _mark_shallow(v)) for k, v in value.attrs.items()))
+    return _mark_shallow(value)
+
+
+def _mark_shallow(value: Value) -> object:
+    if isinstance(value, ListV):
+        return ("list", value.order, tuple(id(i.value) for i in value.items))
+    if isinstance(value, DictV):
+        return ("dict", tuple((k, id(i.value)) for k, i in value.entries.items()), tuple(map(id, value.rest)))
+    return id(value)
+
+
+def worth(func: FuncV) -> bool:
+    """Tell whether running a function can give text, or change an object that becomes one."""
+    return isinstance(func.node, ast.Lambda) or shape(func.node).worth
+
+
+def _shape(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Shape:
+    every = statements(node.body)
+    texts = gives = alters = yields = False
+    for statement in every:  # grows meanwhile
+        if isinstance(statement, ast.Raise) or (
+            isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+        ):
+            continue  # an error's text, a docstring
+        if isinstance(statement, Definition):
+            every += statements(statement.body)
+        found = digest(statement)
+        texts = texts or found.texts
+        alters = alters or found.alters
+        yields = yields or found.yields
+        gives = gives or found.yields_value or (isinstance(statement, ast.Return) and bool(statement.value))
+    changes = (
+        alters
+        or node.name in ("__init__", "__post_init__")
+        or (len(every) <= FORWARDING and any(map(forwards, every)))
+    )
+    worth = (gives or changes) and (texts or len(every) <= SMALL)
+    return Shape(yields and _generates(node), worth, changes)
+
+
+def bind(
+    m: Machine,
+    func: FuncV,
+    args: Sequence[Value],
+    keywords: dict[str, Value],
+    frame: Frame,
+    place: Place,
+    rest: Value | None,
+) -> None:
+    """Put arguments into the names of a frame; defaults are those of the definition."""
+    spec = func.node.args
+    names = [a.arg for a in [*spec.posonlyargs, *spec.args]]
+    given: dict[str, Value] = {}
+    extra: list[Item] = []
+    for index, value in enumerate(args):
+        if index < len(names):
+            given[names[index]] = value
+        else:
+            extra.append(Item(value))
+    known = set(names) | {a.arg for a in spec.kwonlyargs}
+    more = DictV(len(m.guards))
+    for name, value in keywords.items():
+        if name in known:
+            given[name] = value
+        else:
+            more.entries[name] = Item(value)
+    defaults = dict(zip(names[::-1], spec.defaults[::-1], strict=False))
+    defaults |= {a.arg: d for a, d in zip(spec.kwonlyargs, spec.kw_defaults, strict=True) if d is not None}
+    for arg in [*spec.posonlyargs, *spec.args, *spec.kwonlyargs]:
+        name = arg.arg
+        if name in given:
+            value = given[name]
+            if value.cause is not None and not isinstance(value, (Obj, ListV, DictV)):
+                value = passed(value, place, f"passed as {name}")
+            frame.names[name] = value
+        elif rest is not None and not (func.cls is not None and name in ("self", "cls")):
+            frame.names[name] = Unknown(place, name=name, path=name, cause=rest.cause)
+        elif name in defaults:
+            value = m.evaluate(
+                defaults[name], Frame(func.module, {}, None, func.cls, outer=func.closure, frozen=True)
+            )
+            if func.closure is None and value.cause is not None:
+                at = func.module.place(defaults[name])
+                value = access.frozen(value, Scope.PROCESS, at, f"default of {name}, computed once")
+            frame.names[name] = value
+        else:
+            frame.names[name] = Unknown(func.module.place(arg), name=name, path=name)
+    if spec.vararg:
+        frame.names[spec.vararg.arg] = ListV(extra, "tuple", depth=len(m.guards))
+    if spec.kwarg:
+        if rest is not None:
+            more.rest.append(rest)
+        frame.names[spec.kwarg.arg] = more

@@ -1,0 +1,212 @@
+"""Collections of an object that its constructor leaves empty and its other methods fill.
+
+Of an object that was not made here, nothing tells which methods ran before. What ``__init__`` left empty has
+grown by then::
+
+    def __init__(self): self.skills = []
+    def scan(self):     self.skills.extend(load(p) for p in self.root.rglob("*.md"))
+    def prompt(self):   return "\\n".join(self.skills)
+
+In ``prompt`` there are skills, in the order in which ``scan`` put them there: the file system's.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from promptlint.frontends.python.syntax.nodes import blocks, walk
+from promptlint.frontends.python.values.forms import holds_turns
+from promptlint.frontends.python.values.values import (
+    Choice,
+    ClassV,
+    Const,
+    DictV,
+    FuncV,
+    Item,
+    ListV,
+    Obj,
+    Str,
+    Unknown,
+    Value,
+)
+from promptlint.layout import Cause, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from promptlint.frontends.python.evaluate.machine import Machine
+    from promptlint.frontends.python.values.modules import Read
+
+MAX_STEPS = 400  # of one method that fills
+MAX_METHODS = 2  # that are run for one attribute
+_MAKING = ("__init__", "__post_init__", "model_post_init")
+_LIST = re.compile(r"(?:typing\.)?(?:list|List|deque|Deque)\b")
+_GROWING = frozenset(("append", "extend", "insert", "add", "update", "setdefault", "appendleft"))
+
+
+def fill(cls: ClassV, obj: Obj, declared: Iterable[tuple[str, ast.AnnAssign]] = ()) -> None:
+    """Put something unknown into the collections of an instance that other methods fill.
+
+    ``declared`` are the fields of a data class: one that is a list is empty in a new instance. An attribute that
+    is None or an empty text until a method sets it is taken out: what it holds is to be asked of that method.
+    """
+    for attr, statement in declared:
+        if attr in fillers(cls) and _LIST.match(ast.unparse(statement.annotation)):
+            obj.attrs[attr] = ListV([])
+    for attr, value in list(obj.attrs.items()):
+        if attr not in fillers(cls):
+            continue
+        if _is_unset(value):  # ``self.summary = ""``: set by then
+            del obj.attrs[attr]
+        if not isinstance(value, (ListV, DictV)):
+            continue
+        if _is_empty(value):
+            _put(obj, attr, value)
+        elif isinstance(value, ListV) and holds_turns(value):  # there have been turns since
+            some = Unknown(None, name=f"{attr}[]", path=f"{attr}[]")
+            value.items.append(Item(some, spread=True))
+
+
+def _put(obj: Obj, attr: str, value: ListV | DictV) -> None:
+    some = Unknown(None, name=f"{attr}[]", path=f"{attr}[]")
+    if isinstance(value, ListV):
+        value.items.append(Item(some, spread=True))
+        value.name = value.name or attr
+    else:
+        value.rest.append(some)
+    obj.grown.add(attr)
+
+
+def fill_later(obj: Obj, attr: str, func: FuncV | None) -> None:
+    """Put something unknown into a collection that is read while it is empty, of an object that a process has one of.
+
+    Somebody has called its methods by then; one that fills (``func``) reads it in order to do so.
+    """
+    value, cls = obj.attrs.get(attr), obj.cls
+    if (
+        cls is None
+        or not isinstance(value, (ListV, DictV))
+        or not _is_empty(value)
+        or value.order is not None
+    ):
+        return
+    filling = fillers(cls).get(attr, ())
+    if filling and (
+        func is None or (func.name not in _MAKING and all(func.node is not f.node for f in filling))
+    ):
+        _put(obj, attr, value)
+
+
+def _is_unset(value: Value) -> bool:
+    return value.parts == () if isinstance(value, Str) else isinstance(value, Const) and value.value is None
+
+
+def _is_empty(value: ListV | DictV) -> bool:
+    return not value.items if isinstance(value, ListV) else not (value.entries or value.rest)
+
+
+def order(m: Machine, obj: Obj, attr: str) -> Cause | None:
+    """Return why the elements that other methods put into a collection have no fixed order."""
+    cls = obj.cls
+    if cls is None:
+        return None
+    key = (cls.node, attr)
+    if key not in m.grown:
+        m.grown[key] = None, frozenset()  # while it is found out
+        reads: set[Read] = set()
+        with m.project.reading(reads):
+            found = next(_orders(m, cls, attr), None)
+        m.grown[key] = found, frozenset(reads)
+    cause, read = m.grown[key]
+    m.project.reads |= read
+    return cause
+
+
+def _orders(m: Machine, cls: ClassV, attr: str) -> Iterator[Cause]:
+    from promptlint.frontends.python.evaluate.functions import enter
+    from promptlint.frontends.python.evaluate.objects import symbolic
+
+    methods = fillers(cls)[attr]
+    through = list(_through(cls, {method.name for method in methods}))
+    for method in [*methods[:MAX_METHODS], *through[:MAX_METHODS]]:
+        obj = symbolic(m, cls)
+        enter(m, method, obj, record=False, steps=MAX_STEPS, whole=method in through)
+        cause = _order(obj.attrs.get(attr))
+        if cause is not None:
+            yield cause
+
+
+def _through(cls: ClassV, names: set[str]) -> Iterator[FuncV]:
+    """Yield the methods that call one of some others in a loop: ``for path in folder.glob("*"): self.register(path)``."""
+    for one in cls.mro():
+        for func in one.namespace.values():
+            if isinstance(func, FuncV) and func.name not in names and not names.isdisjoint(_looped(func)):
+                yield func
+
+
+def _looped(func: FuncV) -> frozenset[str]:
+    """Return the methods of its object that a method calls in loops, remembered on its node."""
+    known: frozenset[str] | None = getattr(func.node, "_looped", None)
+    if known is None:
+        loops = (n for n in blocks(func.node) if isinstance(n, (ast.For, ast.AsyncFor)))
+        calls = (n.func for loop in loops for n in walk(loop) if isinstance(n, ast.Call))
+        known = func.node._looped = frozenset(  # type: ignore[union-attr]
+            called.attr
+            for called in calls
+            if isinstance(called, ast.Attribute)
+            and isinstance(called.value, ast.Name)
+            and called.value.id == "self"
+        )
+    return known
+
+
+def _order(value: Value | None) -> Cause | None:
+    if isinstance(value, Choice):
+        return next(filter(None, map(_order, value.values)), None)
+    if isinstance(value, (ListV, DictV)):
+        return value.order if value.order is not None and value.order.kind is Kind.UNORDERED else None
+    cause = value.cause if isinstance(value, Unknown) else None
+    return cause if cause is not None and cause.kind is Kind.UNORDERED else None
+
+
+def fillers(cls: ClassV) -> dict[str, list[FuncV]]:
+    """Return, for each attribute, the methods that fill or set it, those of bases included."""
+    if cls.fillers is None:
+        cls.fillers = {}
+        for one in cls.mro():
+            for func in one.namespace.values():
+                if (
+                    isinstance(func, FuncV)
+                    and not isinstance(func.node, ast.Lambda)
+                    and func.name not in _MAKING
+                ):
+                    for attr in sorted(_filled(func)):
+                        cls.fillers.setdefault(attr, []).append(func)
+    return cls.fillers
+
+
+def _filled(func: FuncV) -> frozenset[str]:
+    """Return the attributes of its object that a method fills or sets, remembered on its node."""
+    known: frozenset[str] | None = getattr(func.node, "_fills", None)
+    if known is None:
+        known = func.node._fills = _fills(func)  # type: ignore[union-attr]
+    return known
+
+
+def _fills(func: FuncV) -> frozenset[str]:
+    args = func.node.args.args
+    me = args[0].arg if args else ""
+    out: set[str] = set()
+    for node in walk(func.node):
+        if node.__class__ is ast.Name:
+            continue
+        target: ast.AST | None = None
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _GROWING:
+            target = node.func.value
+        elif isinstance(node, (ast.Attribute, ast.Subscript)) and isinstance(node.ctx, ast.Store):
+            target = node.value if isinstance(node, ast.Subscript) else node
+        if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == me:
+            out.add(target.attr)
+    return frozenset(out)

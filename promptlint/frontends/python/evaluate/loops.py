@@ -1,0 +1,234 @@
+"""Loops: run element by element where the elements are known, else once for an element that stands for all."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from promptlint.frontends.python.evaluate import access
+from promptlint.frontends.python.evaluate.conditions import guard_of, name_in
+from promptlint.frontends.python.evaluate.machine import Frame, Machine, join, repeat_parts
+from promptlint.frontends.python.evaluate.scrambling import scramble
+from promptlint.frontends.python.library import standard
+from promptlint.frontends.python.syntax.nodes import children, walk
+from promptlint.frontends.python.values.forms import is_history
+from promptlint.frontends.python.values.naming import OVER_TURNS, RETRIES
+from promptlint.frontends.python.values.values import Const, Item, ListV, Str, Unknown, Value, moment
+from promptlint.layout import Cause, Guard, Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+MAX_UNROLLED = 12  # statements of a body that is run for each element
+
+
+def run_for(m: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> bool:
+    """Run a ``for`` loop."""
+    iterable = m.evaluate(node.iter, frame)
+    if walks_in_order := _walks_in_order(node):
+        iterable = standard.in_order(iterable)
+    known = access.unrolled(m, iterable)
+    if known is not None and len(node.body) <= MAX_UNROLLED and not _edits(node):
+        return _unrolled(m, node, known, frame)
+    order = access.order_of(iterable)
+    guard = Guard(
+        "for",
+        frame.module.text(node.iter),
+        frame.module.place(node.iter),
+        scope=order.scope if order else Scope.UNKNOWN,
+        cause=order,
+        name="messages" if is_history(iterable) else "" if walks_in_order else name_in(node.iter),
+    )
+    loop = next(m.fresh)
+    written = f"{frame.module.text(node.target)} in {guard.expression}"
+    if (_counts(node.iter) or OVER_TURNS.search(written)) and not RETRIES.search(written):
+        m.turns.add(loop)
+    element = access.element(m, iterable, node.iter, frame)
+    if _counts(node.iter):
+        element = _counted(node, element, loop, frame)
+
+    def start() -> None:
+        _assign(m, node.target, element, frame)
+        if order is not None:
+            scramble(m, node, frame)
+
+    _body(m, guard, loop, node.body, frame, start, order)
+    m.execute(node.orelse, frame)
+    return False
+
+
+def run_while(m: Machine, node: ast.While, frame: Frame) -> bool:
+    """Run a ``while`` loop."""
+    test = m.evaluate(node.test, frame)
+    guard = guard_of(m, node.test, test, frame, kind="while")
+    loop = next(m.fresh)
+    if not RETRIES.search(guard.expression):
+        m.turns.add(loop)
+    _body(m, guard, loop, node.body, frame, lambda: None, None)
+    return False
+
+
+def _unrolled(m: Machine, node: ast.For | ast.AsyncFor, known: list[Value], frame: Frame) -> bool:
+    """Run a body for each of a few elements, up to a ``break`` or ``return`` that is surely reached."""
+    depth = len(m.guards)
+    for value in known:
+        _assign(m, node.target, value, frame)
+        frame.left = None
+        ended = m.execute(node.body, frame)
+        left = frame.left
+        del m.guards[depth:]
+        if ended and left is not None and left[1] == depth and not isinstance(left[0], ast.Continue):
+            return not isinstance(left[0], ast.Break)
+    m.execute(node.orelse, frame)
+    return False
+
+
+def _edits(node: ast.For | ast.AsyncFor) -> bool:
+    """Tell whether a loop changes the elements it runs over: then one element stands for all."""
+    name = getattr(node.target, "id", "")
+    return any(
+        isinstance(n, ast.Subscript)
+        and isinstance(n.ctx, ast.Store)
+        and isinstance(n.value, ast.Name)
+        and n.value.id == name
+        for s in node.body
+        for n in walk(s)
+    )
+
+
+def _assign(m: Machine, target: ast.expr, value: Value, frame: Frame) -> None:
+    from promptlint.frontends.python.evaluate.statements import assign
+
+    assign(m, target, value, frame)
+
+
+def _counts(node: ast.expr) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("range", "enumerate", "count")
+    )
+
+
+def _counted(node: ast.For | ast.AsyncFor, element: Value, loop: int, frame: Frame) -> Value:
+    """Return the loop variable of ``range`` or ``enumerate``: a counter of this loop."""
+    target = node.target
+    first = target.elts[0] if isinstance(target, ast.Tuple) and target.elts else target
+    name = getattr(first, "id", "")
+    counter = Unknown(frame.module.place(first), name=name, path=name, loop=loop, multiline=False)
+    if isinstance(target, ast.Tuple):
+        inner = element
+        if isinstance(element, ListV) and len(element.items) == 2:
+            inner = element.items[1].value
+        return ListV([Item(counter), Item(inner)])
+    return counter
+
+
+def _body(
+    m: Machine,
+    guard: Guard,
+    loop: int,
+    body: list[ast.stmt],
+    frame: Frame,
+    start: Callable[[], None],
+    order: Cause | None,
+) -> None:
+    """Run a loop's body once and join what it did with the state before it."""
+    before = dict(frame.names)
+    m.loops.append(loop)
+    depth = len(m.guards)
+    if order is not None:
+        m.orders.append((moment(), order))
+    try:
+        with m.under(guard):
+            _forget(frame, body, loop)
+            start()
+            m.execute(body, frame)
+    finally:
+        m.loops.pop()
+        del m.guards[depth:]
+        if order is not None:
+            m.orders.pop()
+    for name, value in list(frame.names.items()):
+        old = before.get(name)
+        if old is None or old is value:
+            continue
+        if isinstance(old, Str) and isinstance(value, Str):
+            frame.names[name] = Str(repeat_parts(guard, old.parts, value.parts))
+        elif not (isinstance(value, Unknown) and value.loop):
+            frame.names[name] = join(guard, old, [value, old])
+
+
+def _forget(frame: Frame, body: list[ast.stmt], loop: int) -> None:
+    """Take numbers, flags and texts that are empty at first for unknown: they differ from one turn to the next.
+
+    What is counted up is a counter of the loop, wherever in the body that is done.
+    """
+    for node in _statements(body):
+        target = (
+            node.target
+            if isinstance(node, ast.AugAssign)
+            else node.targets[0]
+            if isinstance(node, ast.Assign)
+            else None
+        )
+        old = frame.names.get(target.id) if isinstance(target, ast.Name) else None
+        if not isinstance(target, ast.Name):
+            continue
+        if (
+            isinstance(old, Str)
+            and not old.parts
+            and isinstance(node, ast.Assign)
+            and _replaces(node, target.id)
+        ):
+            frame.names[target.id] = Unknown(frame.module.place(target), name=target.id, path=target.id)
+        elif isinstance(old, Const):
+            counts = isinstance(node, ast.AugAssign) or _counts_up(node, target.id)
+            frame.names[target.id] = Unknown(
+                frame.module.place(target),
+                name=target.id,
+                path=target.id,
+                loop=loop if counts else 0,
+                multiline=False,
+            )
+
+
+def _replaces(node: ast.Assign, name: str) -> bool:
+    """Tell whether a statement sets a name to something that the name itself is no part of, and no constant."""
+    return not isinstance(node.value, ast.Constant) and all(
+        not isinstance(n, ast.Name) or n.id != name for n in walk(node.value)
+    )
+
+
+def _counts_up(node: ast.AST, name: str) -> bool:
+    """Tell whether a statement is ``n = n + 1``."""
+    value = getattr(node, "value", None)
+    return isinstance(value, ast.BinOp) and any(
+        isinstance(side, ast.Name) and side.id == name for side in (value.left, value.right)
+    )
+
+
+def _statements(body: Iterable[ast.stmt]) -> Iterable[ast.AST]:
+    """Walk statements, nested functions and classes left out."""
+    todo: list[ast.AST] = list(body)
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.expr):
+            continue
+        yield node
+        todo.extend(children(node))
+
+
+def _walks_in_order(node: ast.For | ast.AsyncFor) -> bool:
+    """Tell whether a loop over ``os.walk`` sorts both the directories, in place, and the files."""
+    target = node.target
+    if not isinstance(target, ast.Tuple) or len(target.elts) != 3 or not isinstance(node.iter, ast.Call):
+        return False
+    if not ast.unparse(node.iter.func).endswith("walk"):
+        return False
+    body = "\n".join(map(ast.unparse, node.body))
+    _, dirs, names = map(ast.unparse, target.elts)
+    in_place = (f"{dirs}.sort(", f"{dirs}[:] = sorted(")
+    return any(way in body for way in in_place) and any(
+        way in body for way in (f"sorted({names}", f"{names}.sort(")
+    )

@@ -1,0 +1,41 @@
+"""Mappings that are written as classes: typed dictionaries of an SDK, and objects turned into dictionaries.
+
+``MessageParam(role="user", content=q)`` is ``{"role": "user", "content": q}``, and so is what ``asdict(m)``
+or ``m.model_dump()`` makes of a message of the program's own.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from promptlint.frontends.python.values.values import DictV, Item, Obj, Value
+
+if TYPE_CHECKING:
+    import ast
+
+    from promptlint.frontends.python.evaluate.machine import Frame, Machine
+    from promptlint.frontends.python.values.arguments import Arguments
+
+_TYPED = re.compile(r"[A-Z]\w*Param$")  # anthropic.types.TextBlockParam, openai.types.chat.…MessageParam
+METHODS = frozenset(("model_dump", "dict", "_asdict"))
+
+
+def is_typed(path: str, given: Arguments) -> bool:
+    """Tell whether a call makes a typed dictionary, as the SDKs of OpenAI and Anthropic name theirs."""
+    return bool(given.keywords) and not given.args and _TYPED.search(path) is not None
+
+
+def of_object(m: Machine, value: Obj, node: ast.Call, frame: Frame) -> DictV | None:
+    """Return the fields of an object as a mapping; None where none are known."""
+    if not value.attrs:
+        return None
+    out = DictV(len(m.guards), value.place or frame.module.place(node))
+    out.entries.update((name, Item(field)) for name, field in value.attrs.items())
+    return out
+
+
+def asdict(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    """Return what ``dataclasses.asdict`` makes of an object."""
+    value = given.args[0] if given.args else None
+    return of_object(m, value, node, frame) if isinstance(value, Obj) else None

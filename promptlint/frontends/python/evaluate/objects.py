@@ -1,0 +1,420 @@
+"""Modules, classes and instances: how a name or attribute gets its value."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from promptlint.frontends.python.evaluate import access, growing
+from promptlint.frontends.python.evaluate.machine import MAX_STEPS, Frame, Machine, passed
+from promptlint.frontends.python.library import files
+from promptlint.frontends.python.syntax.nodes import blocks
+from promptlint.frontends.python.values.naming import HISTORY
+from promptlint.frontends.python.values.values import (
+    Bound,
+    ClassV,
+    Const,
+    DictV,
+    Ext,
+    FuncV,
+    ListV,
+    ModuleV,
+    Obj,
+    Str,
+    Super,
+    Template,
+    Unknown,
+    Value,
+)
+from promptlint.layout import Cause, Confidence, Kind, Scope
+
+if TYPE_CHECKING:
+    from promptlint.frontends.python.values.modules import Module, Read
+    from promptlint.source import Place
+
+MAX_INIT_STEPS = 500
+_NOTHING: frozenset[Read] = frozenset()
+KEPT_DEFAULT = 40  # a parameter's default text of this length is a prompt, not a setting
+_SUBSTANCE = (Str, Template, ListV, DictV, ClassV, Ext, Bound)
+_CACHED = ("cache", "lru_cache", "cached", "alru_cache")
+
+
+def run_module(m: Machine, module: Module) -> None:
+    """Run a module's body once; a cycle sees what is there so far."""
+    if module.state != "new" or module.tree is None:
+        return
+    module.state = "running"
+    frame = Frame(module, module.names, frozen=True, home=module.names)
+    try:
+        with m.afresh([], MAX_STEPS), m.recorder.into(module.layouts), m.project.reading(module.reads):
+            m.execute(module.tree.body, frame)
+    except RecursionError:
+        module.reads.add((module.path, None))
+    finally:
+        module.state = "done"
+
+
+class Deferred(Value):
+    """An import that is followed only when its name is used."""
+
+    __slots__ = ("attr", "dotted", "level", "module")
+
+    def __init__(self, module: Module, dotted: str, attr: str, level: int) -> None:
+        self.module = module
+        self.dotted = dotted
+        self.attr = attr
+        self.level = level
+
+
+def module_name(m: Machine, module: Module, name: str, asked: set[str] | None = None) -> Value | None:
+    """Return a module-level name, imports followed; modules that were ``asked`` are not asked by a star again."""
+    run_module(m, module)
+    m.project.reads.add(module.key(name))
+    value = module.names.get(name)
+    if isinstance(value, Deferred):
+        module.names[name] = Unknown(None, name=name, path=name)
+        reads: set[Read] = set()
+        with m.project.reading(reads):
+            value = module.names[name] = follow(m, value)
+        module.origins[name] = frozenset(reads)
+    m.project.reads |= module.origins.get(name, _NOTHING)
+    if value is None and module.stars:
+        asked = set() if asked is None else asked
+        asked.add(module.path)
+        for star in module.stars:
+            path = m.project.resolve(star.lstrip("."), module.path, len(star) - len(star.lstrip(".")))
+            other = m.project.load(path) if path and path not in asked else None
+            if other is not None and (found := module_name(m, other, name, asked)) is not None:
+                return found
+    return value
+
+
+def follow(m: Machine, value: Deferred) -> Value:
+    """Resolve an import to a project module, a name in one, or something outside."""
+    dotted, attr = value.dotted, value.attr
+    path = m.project.resolve(dotted, value.module.path, value.level)
+    module = m.project.load(path) if path else None
+    if module is not None:
+        if not attr:
+            return ModuleV(module)
+        if module is not value.module and (found := module_name(m, module, attr)) is not None:
+            return found
+        inner = m.project.resolve(f"{dotted}.{attr}" if dotted else attr, value.module.path, value.level)
+        submodule = m.project.load(inner) if inner else None
+        if submodule is not None:
+            return ModuleV(submodule)
+        return Unknown(None, name=attr, path=attr)
+    if attr:
+        inner = m.project.resolve(f"{dotted}.{attr}" if dotted else attr, value.module.path, value.level)
+        submodule = m.project.load(inner) if inner else None
+        if submodule is not None:
+            return ModuleV(submodule)
+    return Ext(f"{dotted}.{attr}" if attr and dotted else attr or dotted)
+
+
+def define_class(m: Machine, node: ast.ClassDef, frame: Frame) -> ClassV:
+    """Return a class with its namespace filled."""
+    cls = ClassV(node, frame.module)
+    for base in node.bases:
+        value = m.evaluate(base.value if isinstance(base, ast.Subscript) else base, frame)
+        if isinstance(value, ClassV):
+            cls.bases.append(value)
+        elif isinstance(value, Ext) or (isinstance(value, Unknown) and value.path):
+            cls.external.append(value.path)
+    inner = Frame(
+        frame.module,
+        cls.namespace,
+        cls=cls,
+        outer=access.visible(frame) if frame.func else None,
+        depth=len(m.guards),
+        frozen=True,
+        home=cls.namespace,
+    )
+    m.execute(node.body, inner)
+    for value in cls.namespace.values():
+        if isinstance(value, FuncV) and value.cls is None:
+            value.cls = cls
+    return cls
+
+
+def is_data(cls: ClassV) -> bool:
+    """Tell whether fields become arguments: dataclass, attrs, pydantic, NamedTuple, TypedDict."""
+    if cls.data is None:
+        cls.data = _is_data(cls)
+    return cls.data
+
+
+def _is_data(cls: ClassV) -> bool:
+    for one in cls.mro():
+        if any(
+            b.rsplit(".", 1)[-1]
+            in ("BaseModel", "BaseSettings", "NamedTuple", "TypedDict", "Struct", "Signature")
+            for b in one.external
+        ):
+            return True
+        for decorator in one.node.decorator_list:
+            text = ast.unparse(decorator)
+            if "dataclass" in text or text.startswith(("attr.", "attrs.", "define", "frozen", "mutable")):
+                return True
+    return False
+
+
+def fields(cls: ClassV) -> dict[str, tuple[ClassV, ast.AnnAssign]]:
+    """Return the annotated fields of a data class in order, bases first, each with where it is declared last."""
+    if cls.declared is None:
+        cls.declared = {}
+        for one in reversed(list(cls.mro())):
+            for statement in one.node.body:
+                if (
+                    isinstance(statement, ast.AnnAssign)
+                    and isinstance(statement.target, ast.Name)
+                    and "ClassVar" not in ast.unparse(statement.annotation)
+                ):
+                    name = statement.target.id
+                    if statement.value is not None or name not in cls.declared:
+                        cls.declared[name] = one, statement
+    return cls.declared
+
+
+def symbolic(m: Machine, cls: ClassV, name: str = "self") -> Obj:
+    """Return an instance of which only the class is known; a fresh copy each time."""
+    if cls.node not in m.instances:
+        made, reads = Obj(cls, name=name), {one.module.owner(one.node) for one in cls.mro()}
+        m.instances[cls.node] = made, frozenset(reads)
+        init = cls.find("__init__")
+        if isinstance(init, FuncV) and not is_data(cls):
+            from promptlint.frontends.python.evaluate.functions import enter
+
+            with m.project.reading(reads):
+                enter(m, init, made, record=False, steps=MAX_INIT_STEPS)
+        declared = fields(cls) if is_data(cls) else {}
+        growing.fill(cls, made, ((name, statement) for name, (_, statement) in declared.items()))
+        m.instances[cls.node] = made, frozenset(reads)
+    known, read = m.instances[cls.node]
+    m.project.reads |= read
+    out = Obj(cls, name=name)
+    out.grown = set(known.grown)
+    for key, value in known.attrs.items():
+        if isinstance(value, ListV):
+            copy = ListV(list(value.items), value.kind, value.order, 0)
+            copy.name, copy.owner = value.name, value.owner
+            out.attrs[key] = copy
+        elif isinstance(value, DictV):
+            out.attrs[key] = access.copy_dict(value, 0)
+        elif isinstance(value, Obj) and value.kind == "dialog":
+            from promptlint.frontends.python.library import dialogs
+
+            out.attrs[key] = dialogs.copied(value)
+        else:
+            out.attrs[key] = value
+    return out
+
+
+def attribute(m: Machine, obj: Obj, attr: str, node: ast.expr, frame: Frame) -> Value:
+    """Return an attribute of an instance: own, of the class, computed by a property, or unknown."""
+    place = frame.module.place(node)
+    cls = obj.cls
+    settle(obj)
+    if cls is None and obj.kind in ("path", "jinja-env", "buffer", "dialog"):
+        known = obj.attrs.get(attr) or (files.attribute(m, obj, attr) if obj.kind == "path" else None)
+        return known or Bound(Ext(f"method.{attr}"), obj)
+    label = attr if obj.name in ("self", "cls", "") else f"{obj.name}.{attr}"
+    written = writes(m, cls).get(attr) if cls is not None else None
+    own = obj.attrs.get(attr)
+    if obj.kept is Scope.PROCESS and isinstance(own, (ListV, DictV)):
+        growing.fill_later(obj, attr, frame.func)
+    if attr in obj.grown and isinstance(own, (ListV, DictV)):
+        obj.grown.discard(attr)
+        own.order = own.order or growing.order(m, obj, attr)
+    counted = bool(written) and _counter(written or [], own)
+    if own is not None and not counted:
+        return own
+    if cls is None:
+        return Unknown(place, name=label, path=f"{obj.kind or obj.name}.{attr}")
+    if written and counted and (own is None or isinstance(own, Const)):
+        return Unknown(
+            place,
+            name=label,
+            path=label,
+            cause=Cause(Kind.COUNTER, Scope.REQUEST, label, Confidence.HIGH, cls_place(written)),
+            multiline=False,
+        )
+    found = cls.find(attr)
+    if isinstance(found, FuncV):
+        if any(
+            d in ("property", "cached_property", "computed_field", "hybrid_property")
+            or d.endswith(".cached_property")
+            for d in found.decorators
+        ):
+            return property_value(m, obj, found, node, frame)
+        if "staticmethod" in found.decorators:
+            return found
+        if "classmethod" not in found.decorators:
+            from promptlint.frontends.python.evaluate.overriding import bound
+
+            return bound(m, obj, found, place) if obj.place is None else Bound(found, obj)
+        return Bound(found, cls)
+    # A field's plain default says little of an object that was not made here.
+    if found is not None and (_says(found) or not is_data(cls)):
+        return found
+    if written and attr not in obj.busy:
+        obj.busy.add(attr)
+        try:
+            value = _written(m, obj, _telling(written), frame)
+        finally:
+            obj.busy.discard(attr)
+        if value is not None:
+            if not isinstance(value, (ListV, DictV)):  # those grow
+                obj.attrs[attr] = value
+            return value
+    if (part := _part(m, cls, attr, label)) is not None:
+        obj.attrs[attr] = part  # what is put into it is there when it is asked for again
+        return part
+    path = f"{obj.name}.{attr}"
+    return Unknown(place, name=label, path=path)
+
+
+def _part(m: Machine, cls: ClassV, attr: str, label: str) -> Obj | None:
+    """Return what a field of a data class holds, as its annotation names it, if that keeps a conversation."""
+    declared = fields(cls).get(attr) if is_data(cls) else None
+    if declared is None:
+        return None
+    from promptlint.frontends.python.evaluate.functions import annotated
+
+    one, statement = declared
+    found = annotated(m, statement.annotation, one.module)
+    if found is None or not any(HISTORY.search(name) for name in growing.fillers(found)):
+        return None
+    return symbolic(m, found, label)
+
+
+def _says(default: Value) -> bool:
+    """Tell whether a field's default is more than a mark of what is to be given."""
+    if isinstance(default, ListV):
+        return bool(default.items)
+    if isinstance(default, DictV):
+        return bool(default.entries or default.rest)
+    return default.parts != () if isinstance(default, Str) else isinstance(default, _SUBSTANCE)
+
+
+def settle(obj: Obj) -> None:
+    """Run a constructor that was put off."""
+    if obj.pending is not None:
+        pending, obj.pending = obj.pending, None
+        pending()
+        for value in obj.attrs.values():
+            if isinstance(value, (ListV, DictV)):
+                value.born = min(value.born, obj.born)
+
+
+def super_attribute(m: Machine, value: Super, attr: str, node: ast.expr, frame: Frame) -> Value:
+    """Return a method of the next class behind ``value.after``."""
+    receiver = value.receiver
+    cls = receiver.cls if isinstance(receiver, Obj) else receiver if isinstance(receiver, ClassV) else None
+    found = cls.find(attr, after=value.after) if cls is not None else None
+    if isinstance(found, FuncV):
+        if "property" in found.decorators and isinstance(receiver, Obj):
+            return property_value(m, receiver, found, node, frame)
+        return Bound(found, receiver)
+    return found or Unknown(frame.module.place(node), name=attr, path=f"super().{attr}")
+
+
+def property_value(m: Machine, obj: Obj, func: FuncV, node: ast.expr, frame: Frame) -> Value:
+    """Return what a property computes."""
+    from promptlint.frontends.python.evaluate.functions import invoke
+
+    value = invoke(m, func, [obj], {}, node, frame)
+    if any("cached" in d for d in func.decorators):
+        kept = obj.kept or Scope.REQUEST
+        return access.frozen(value, kept, frame.module.place(node), f"kept by {func.name}")
+    return value
+
+
+def writes(m: Machine, cls: ClassV) -> dict[str, list[tuple[FuncV, ast.AST]]]:
+    """Return, for each attribute, the assignments to it in the methods of a class, bases included."""
+    if cls.writes is None:
+        out: dict[str, list[tuple[FuncV, ast.AST]]] = {}
+        cls.writes = out
+        for func in cls.namespace.values():
+            if not isinstance(func, FuncV) or isinstance(func.node, ast.Lambda) or not func.node.args.args:
+                continue
+            me = func.node.args.args[0].arg
+            for child in blocks(func.node):
+                targets: list[ast.expr] = []
+                if isinstance(child, ast.Assign):
+                    targets = child.targets
+                elif isinstance(child, (ast.AugAssign, ast.AnnAssign)):
+                    targets = [child.target]
+                for target in targets:
+                    if (
+                        isinstance(target, ast.Attribute)
+                        and isinstance(target.value, ast.Name)
+                        and target.value.id == me
+                    ):
+                        out.setdefault(target.attr, []).append((func, child))
+        for base in cls.bases:
+            for name, found in writes(m, base).items():
+                out.setdefault(name, []).extend(found)
+    return cls.writes
+
+
+def _counter(written: list[tuple[FuncV, ast.AST]], begun: Value | None) -> bool:
+    """Tell whether an attribute is counted up outside the constructor, or a number that it ``begun`` with moves there."""
+    number = (
+        isinstance(begun, Const)
+        and isinstance(begun.value, int | float)
+        and not isinstance(begun.value, bool)
+    )
+    return any(
+        isinstance(node, ast.AugAssign)
+        and isinstance(node.op, ast.Add | ast.Sub)
+        and (number or _is_step(node))
+        and func.name not in ("__init__", "__post_init__")
+        for func, node in written
+    )
+
+
+def _is_step(node: ast.AugAssign) -> bool:
+    return (
+        isinstance(node.op, ast.Add)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, int)
+    )
+
+
+def cls_place(written: list[tuple[FuncV, ast.AST]]) -> Place | None:
+    """Return where an attribute is counted up."""
+    for func, node in written:
+        if isinstance(node, ast.AugAssign):
+            return func.module.place(node)
+    return None
+
+
+def _telling(written: list[tuple[FuncV, ast.AST]]) -> tuple[FuncV, ast.AST]:
+    """Return the first assignment of more than a constant, which marks what is to be set later."""
+    return next(
+        (w for w in written if not isinstance(getattr(w[1], "value", None), ast.Constant)), written[0]
+    )
+
+
+def _written(m: Machine, obj: Obj, write: tuple[FuncV, ast.AST], frame: Frame) -> Value | None:
+    """Return what a method assigns to an attribute, as far as the expression alone tells."""
+    func, node = write
+    value = getattr(node, "value", None)
+    if not isinstance(value, ast.expr) or isinstance(value, ast.Constant) or isinstance(node, ast.AugAssign):
+        return None
+    names: dict[str, Value] = {}
+    args = func.node.args
+    for index, arg in enumerate([*args.posonlyargs, *args.args]):
+        names[arg.arg] = obj if index == 0 else Unknown(func.module.place(arg), name=arg.arg, path=arg.arg)
+    inner = Frame(func.module, names, func, func.cls, obj, func.closure, depth=len(m.guards))
+    result = m.evaluate(value, inner)
+    if result.cause is not None:
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", value)
+        return passed(result, func.module.place(node), f"kept in {func.module.text(target)}")
+    return result if isinstance(result, (Obj, Str, ListV, DictV, Template, FuncV, ClassV)) else None
+
+
+def is_cached(func: FuncV) -> bool:
+    """Tell whether a function keeps its result for the life of the process."""
+    return any(d.rsplit(".", 1)[-1] in _CACHED for d in func.decorators)

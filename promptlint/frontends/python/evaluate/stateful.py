@@ -1,0 +1,90 @@
+"""What a conversation changes while it goes on, and what a request is made of that follows it.
+
+::
+
+    def step(self, text):
+        system = f"{RULES}\\nDone: {self.done}"                      rendered anew, in front of all turns
+        reply = create(system=system, messages=self.messages)
+        self.done.append(reply)
+
+    while True:
+        create(messages=messages, tools=[READ, WRITE] if editing else [READ])
+        editing = wants_to_edit(reply)
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from promptlint.frontends.python.evaluate.growing import fillers
+from promptlint.frontends.python.syntax.nodes import attributes, walk
+from promptlint.layout import Confidence, Observation, Section, Segment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from promptlint.frontends.python.evaluate.machine import Frame
+    from promptlint.frontends.python.values.values import FuncV
+
+
+def switched_by(call: ast.Call, frame: Frame) -> frozenset[str]:
+    """Return the names that the loops around a call set: they are others in the next turn."""
+    if frame.func is None:
+        return frozenset()
+    out: set[str] = set()
+    for loop in walk(frame.func.node):
+        if isinstance(loop, ast.For | ast.AsyncFor | ast.While):
+            inside = walk(*loop.body)
+            if any(node is call for node in inside):
+                out |= set(_set_in(inside))
+    return frozenset(out)
+
+
+def _set_in(inside: list[ast.AST]) -> Iterator[str]:
+    for node in inside:
+        if isinstance(node, ast.Assign | ast.AugAssign):
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                if isinstance(target, ast.Name):
+                    yield target.id
+
+
+def rendered_anew(segments: list[Segment], frame: Frame) -> Iterator[Observation]:
+    """Yield the values in front of a conversation that the method which sends it changes in its object."""
+    func = frame.func
+    if func is None or func.cls is None or isinstance(func.node, ast.Lambda):
+        return
+    changing: frozenset[str] | None = None  # until a value needs it
+    for segment in segments:
+        if segment.section is Section.SYSTEM and segment.is_hole and segment.cause is None:
+            changing = _changed(func) if changing is None else changing
+            if segment.origin.name.split(".")[0].split("[")[0] in changing:
+                yield Observation(
+                    "history-rewritten",
+                    segment.place,
+                    segment.origin.expression,
+                    confidence=Confidence.MEDIUM,
+                )
+
+
+def _changed(func: FuncV) -> frozenset[str]:
+    """Return the attributes that a method, or one that it calls, fills or sets, but for those set once when first asked for."""
+    called = attributes(func.node)
+    return frozenset(
+        attr
+        for attr, filling in (fillers(func.cls) if func.cls is not None else {}).items()
+        if any(
+            (one.node is func.node or one.name in called) and not _only_once(one.node, attr)
+            for one in filling
+        )
+    )
+
+
+def _only_once(function: ast.AST, attr: str) -> bool:
+    """Tell whether a function asks for an attribute in a condition around what sets it: ``if self.prompt is None: …``."""
+    return any(
+        isinstance(node, ast.If)
+        and attr in attributes(node.test)
+        and any(isinstance(n, ast.Attribute) and n.attr == attr for n in walk(*node.body))
+        for node in walk(function)
+    )

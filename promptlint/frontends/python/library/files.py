@@ -1,0 +1,220 @@
+"""Text and data that a program loads from files of the project."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import TYPE_CHECKING
+
+from promptlint.frontends.mapped import MappedText
+from promptlint.frontends.python.values.pieces import Lit, TextSource
+from promptlint.frontends.python.values.values import Const, DictV, Item, ListV, Obj, Str, Unknown, Value
+
+if TYPE_CHECKING:
+    import ast
+    from collections.abc import Callable
+
+    from promptlint.frontends.documents import tree
+    from promptlint.frontends.python.evaluate.machine import Frame, Machine
+    from promptlint.frontends.python.values.arguments import Arguments
+
+_ROOT = "<root>"  # what the paths that are known from `__file__` begin with: the root of the project
+_TAIL = re.compile(r"[\w.-]*(?:/[\w.-]+)*/[\w.-]*\w\.\w{1,8}")
+
+
+def path_of(value: Value | None) -> str | None:
+    """Return a path as text: ``<root>/x`` is a file of the project."""
+    if isinstance(value, Obj) and value.kind == "path":
+        return value.name
+    if isinstance(value, Str):
+        return value.plain()
+    return None
+
+
+def end_of(value: Value | None) -> str | None:
+    """Return the part of a path that is known behind one that is not: ``f"{folder}/prompts/plan.txt"``."""
+    last = value.parts[-1] if isinstance(value, Str) and value.parts else None
+    found = _TAIL.fullmatch(last.text) if isinstance(last, Lit) else None
+    return found.group().lstrip("/") if found else None
+
+
+def path_value(path: str) -> Obj:
+    """Return a path object."""
+    return Obj(kind="path", name=path)
+
+
+def text_of_file(m: Machine, path: str | None, frame: Frame) -> Str | None:
+    """Return the text of a file of the project; None where it is not found."""
+    found = find(m, path, frame)
+    source = m.project.context.load(found) if found else None
+    if source is None or found is None:
+        return None
+    m.project.reads.add((found, None))
+    mapped = MappedText.of(source)
+    return Str((Lit(source.text, TextSource(found, lambda: mapped)),)) if source.text else Str(())
+
+
+def find(m: Machine, path: str | None, frame: Frame) -> str | None:
+    """Return the project file that a path in code means."""
+    if not path:
+        return None
+    if path.startswith(_ROOT):
+        return m.project.file(path[len(_ROOT) :].lstrip("/"), "")
+    return m.project.file(path, frame.module.path)
+
+
+def read(m: Machine, value: Value, node: ast.Call, frame: Frame) -> Value:
+    """Return what ``open(...).read()`` or ``Path(...).read_text()`` gives."""
+    found = text_of_file(m, path_of(value), frame)
+    if found is not None:
+        return found
+    return Unknown(
+        frame.module.place(node), name="", path="read()", cause=value.cause, text=frame.module.text(node)
+    )
+
+
+def attribute(m: Machine, obj: Obj, attr: str) -> Value | None:
+    """Return an attribute of a path object."""
+    if attr == "parent":
+        parent = posixpath.dirname(obj.name)
+        return path_value(parent or ".")
+    if attr in ("name", "stem", "suffix"):
+        return Unknown(None, name=attr)
+    return None
+
+
+def method(m: Machine, obj: Obj, name: str, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    """Return the result of a method of a path or file object."""
+    if name in ("read_text", "read", "read_bytes", "readlines"):
+        return read(m, obj, node, frame)
+    if name in ("joinpath", "with_name", "with_suffix"):
+        other = path_of(given.args[0]) if given.args else None
+        if other is None:
+            return Unknown(frame.module.place(node), name="path")
+        if name == "with_suffix":
+            return path_value(posixpath.splitext(obj.name)[0] + other)
+        base = obj.name if name == "joinpath" else posixpath.dirname(obj.name)
+        return path_value(posixpath.join(base, *(p for p in map(path_of, given.args) if p)))
+    if name in ("resolve", "absolute", "expanduser", "open", "__enter__", "as_posix", "decode"):
+        return obj
+    return None
+
+
+def joined(m: Machine, left: Value, right: Value) -> Obj | None:
+    """Return ``path / other``."""
+    base, tail = path_of(left), path_of(right)
+    if not (isinstance(left, Obj) and left.kind == "path"):
+        return (
+            path_value(tail)
+            if tail and isinstance(left, Unknown) and "/" in f"/{tail}" and "." in tail
+            else None
+        )
+    return path_value(posixpath.join(base or "", tail)) if tail else None
+
+
+def _path(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    parts = [path_of(a) for a in given.args]
+    if not parts:
+        return path_value(".")
+    known = [p for p in parts if p]
+    return path_value(posixpath.join(*known)) if known and parts[-1] else None
+
+
+def _dirname(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    path = path_of(given.args[0]) if given.args else None
+    return path_value(posixpath.dirname(path)) if path else None
+
+
+def _same_path(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    path = path_of(given.args[0]) if given.args else None
+    return path_value(path) if path else None
+
+
+def _open(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    value = given.get(0, "file")
+    path = path_of(value) or end_of(value)
+    return path_value(path) if path else None
+
+
+def _loads(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    """Parse text or an open file of the project as the data that it is."""
+    value = given.args[0] if given.args else None
+    path = None
+    if isinstance(value, Obj) and value.kind == "path":
+        path = find(m, value.name, frame)
+    elif (
+        isinstance(value, Str)
+        and len(value.parts) == 1
+        and isinstance(value.parts[0], Lit)
+        and not value.parts[0].at
+    ):
+        path = value.parts[0].source.path
+        source = m.project.context.load(path)
+        if source is None or source.text != value.parts[0].text:
+            path = None
+    from promptlint.frontends.documents import tree
+
+    source = m.project.context.load(path) if path else None
+    if source is None or path is None or tree.format_of(path) is None:
+        return None
+    m.project.reads.add((path, None))
+    try:
+        return data(tree.load(source))
+    except Exception as error:
+        if isinstance(error, (tree.DataError, ValueError, RecursionError)):
+            return None
+        raise
+
+
+def data(node: tree.Node, depth: int = 0) -> Value:
+    """Turn a data file's tree into values that keep their places."""
+    from promptlint.frontends.documents import tree
+
+    if isinstance(node, MappedText):
+        return Str((Lit(node.text, TextSource(node.path, lambda: node)),)) if node.text else Str(())
+    if isinstance(node, tree.ListNode):
+        return ListV([Item(data(i, depth + 1)) for i in node.items[:2000]])
+    if isinstance(node, tree.DictNode):
+        out = DictV(0, node.place)
+        for entry in node.distinct():
+            out.entries[entry.name] = Item(data(entry.value, depth + 1))
+        return out
+    return Const(node.value)
+
+
+def here(frame: Frame) -> Str:
+    """Return the value of ``__file__``."""
+    return Str((written(f"{_ROOT}/{frame.module.path}"),))
+
+
+def written(path: str) -> Lit:
+    """Return a path as text that stands in no file."""
+    mapped = MappedText("", path, ((0, 0),), 0)
+    return Lit(mapped.text, TextSource("", lambda: mapped), whole=True)
+
+
+HANDLERS: dict[str, Callable[..., Value | None]] = {
+    "pathlib.Path": _path,
+    "pathlib.PurePath": _path,
+    "pathlib.PosixPath": _path,
+    "os.path.join": _path,
+    "os.path.dirname": _dirname,
+    "os.path.abspath": _same_path,
+    "os.path.realpath": _same_path,
+    "os.path.normpath": _same_path,
+    "builtins.open": _open,
+    "io.open": _open,
+    "codecs.open": _open,
+    "aiofiles.open": _open,
+    "json.load": _loads,
+    "json.loads": _loads,
+    "yaml.safe_load": _loads,
+    "yaml.load": _loads,
+    "yaml.full_load": _loads,
+    "tomllib.load": _loads,
+    "tomllib.loads": _loads,
+    "toml.load": _loads,
+    "importlib.resources.files": lambda m, g, n, f: path_value(
+        posixpath.join(_ROOT, posixpath.dirname(f.module.path))
+    ),
+}

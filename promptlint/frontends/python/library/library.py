@@ -1,0 +1,305 @@
+"""What calls outside the project give back: builtins, the standard library, catalogued sources."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from promptlint.frontends.python.evaluate import access, mappings, methods, text
+from promptlint.frontends.python.evaluate.machine import Frame, Machine, root_of
+from promptlint.frontends.python.library import dialogs, engines, files, loading, named, standard
+from promptlint.frontends.python.library.recent import WINDOWS, newest
+from promptlint.frontends.python.values.naming import SENDS, called_name
+from promptlint.frontends.python.values.pieces import Hole, Part, flat, worst
+from promptlint.frontends.python.values.values import NONE, ListV, Str, Unknown, Value
+from promptlint.layout import Cause, Kind, Scope
+
+if TYPE_CHECKING:
+    from promptlint.frontends.python.values.arguments import Arguments
+    from promptlint.source import Place
+
+# A method that reads a clock's value at one resolution.
+_CLOCK_METHODS = {
+    "date": Scope.DAY,
+    "weekday": Scope.DAY,
+    "isoweekday": Scope.DAY,
+    "isocalendar": Scope.DAY,
+    "toordinal": Scope.DAY,
+}
+# Arguments of a client that say which server its requests go to.
+_AIMS = ("base_url", "api_base", "endpoint", "host", "azure_endpoint")
+_FORMATTERS = {"strftime", "format", "to_string", "isoformat", "strptime"}
+# A method whose result is the value again, in other clothes.
+_SAME = frozenset(
+    (
+        "keys",
+        "values",
+        "items",
+        "copy",
+        "strip",
+        "lower",
+        "upper",
+        "title",
+        "lstrip",
+        "rstrip",
+        "strftime",
+        "isoformat",
+        "replace",
+        "split",
+        "splitlines",
+        "removeprefix",
+        "removesuffix",
+    )
+)
+_ENDS_OF_WINDOWS = tuple(f".{name}" for name in sorted(WINDOWS))
+# Arguments that carry a prompt.
+_ASKED = ("prompt", "system_prompt", "user_prompt", "llm_prompt")
+# Takes off what differs between machines.
+KEPT = 40  # a default text of this length is a prompt, not a setting
+_RELATIVE = frozenset({"relpath", "relative_to", "basename"})
+# The same data in another form: what it is about is what was given.
+_DATA = frozenset(
+    (
+        *("json.loads", "orjson.loads", "json5.loads", "yaml.safe_load", "yaml.dump", "yaml.safe_dump"),
+        *("ast.literal_eval", "pandas.DataFrame", "dataclasses.asdict", "pprint.pformat"),
+    )
+)
+# The result says little about the value: how long it is, of which type, whether it is there.
+_LOSSY = frozenset(
+    f"builtins.{n}"
+    for n in (
+        "len",
+        "isinstance",
+        "bool",
+        "hasattr",
+        "callable",
+        "type",
+        "issubclass",
+        "any",
+        "all",
+        "print",
+        "setattr",
+        "delattr",
+        "vars",
+    )
+)
+
+
+def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) -> Value:
+    """Return the result of calling something outside the project by its dotted name."""
+    place = frame.module.place(node)
+    if mappings.is_typed(path, given):
+        path = "builtins.dict"
+    handler = standard.HANDLERS.get(path) or engines.HANDLERS.get(path) or files.HANDLERS.get(path)
+    if handler is not None:
+        result = handler(m, given, node, frame)
+        if result is not None:
+            return result
+    if path in _LOSSY:
+        return NONE if path == "builtins.print" else Unknown(place, name="", multiline=False)
+    if path.startswith("builtins.") and path.count(".") == 1 and path.rsplit(".", 1)[-1][0].isupper():
+        return Unknown(place, name=path)
+    cause = volatile(m, path, given, node, frame)
+    if cause is not None:
+        if cause.kind is Kind.RANDOM and _seeded(given):
+            cause = None
+        if cause is not None and cause.kind is Kind.UNORDERED and cause.variant == "set":
+            return ListV([], "set", cause, len(m.guards))
+        return Unknown(
+            place, name=path, path=f"{path}()", cause=cause, text=frame.module.text(node), multiline=False
+        )
+    if path.endswith(_ENDS_OF_WINDOWS):
+        m.recorder.windowed(node, frame)
+    made = dialogs.made(m, path, given, node, frame) or engines.made(m, path, given, node, frame)
+    if made is not None:
+        return made
+    if (prompt := loading.filled(m, path, given, node, frame)) is not None:
+        return prompt
+    short = path.rsplit(".", 1)[-1]
+    name = short
+    if answers(m, path):
+        return Unknown(place, name="response", path=f"{path}()")
+    if (
+        short in ("get", "getenv", "getattr")
+        and given.args
+        and isinstance(label := access.plain(given.args[-1 if short == "getattr" else 0]), str)
+    ):
+        name = label
+    derived = given.cause
+    if derived is not None and _asks(node, given):
+        derived = None
+    if short[:1].isupper():
+        aim = given.get(*_AIMS)
+        if aim is not None and aim.cause is not None and aim.cause.kind in (Kind.RANDOM, Kind.ROUTING):
+            return Unknown(place, name=name, path=f"{path}()", cause=aim.cause)
+    if derived is not None and (derived.kind is Kind.UNORDERED or short[:1].isupper()):
+        # A constructor keeps its arguments to itself; an outside function may well sort.
+        derived = derived if short in ("dumps", "list", "deepcopy", "copy", "dump", "safe_dump") else None
+    if short in _RELATIVE and derived is not None and derived.kind is Kind.ENVIRONMENT:
+        derived = None
+    if path in _DATA and given.args and (root := root_of(given.args[0])):
+        path = f"{root}.{short}"
+    return Unknown(place, name=name, path=f"{path}()", cause=derived, text=frame.module.text(node))
+
+
+def volatile(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) -> Cause | None:
+    """Return why a call gives something else each time, by the catalogue."""
+    found = m.volatile(path)
+    if found is None:
+        return None
+    place = frame.module.place(node)
+    scope = found.scope
+    if found.kind is Kind.CLOCK:
+        for value in [*given.args, *given.keywords.values()]:
+            form = access.plain(value)
+            if isinstance(form, str) and "%" in form:
+                scope = access._wider(scope, m.catalog.clock_scope(form))
+        # A conversion of a time that was given reads no clock.
+        short = path.rsplit(".", 1)[-1]
+        if short in (
+            "strftime",
+            "ctime",
+            "asctime",
+            "localtime",
+            "gmtime",
+            "fromtimestamp",
+            "utcfromtimestamp",
+        ) and len(given.args) >= (2 if short == "strftime" else 1):
+            return given.args[-1].cause if short == "strftime" else given.args[0].cause
+        if scope is Scope.RELEASE:
+            return None
+    if frame.frozen and frame.func is None and frame.cls is None and scope.narrower_than(Scope.MACHINE):
+        scope = Scope.PROCESS  # run once, when the file is imported
+    return Cause(
+        found.kind, scope, frame.module.text(node, 50), found.confidence, place, variant=found.variant
+    )
+
+
+def _seeded(given: Arguments) -> bool:
+    return any(k in given.keywords for k in ("seed", "random_state"))
+
+
+def unknown_call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, frame: Frame) -> Value:
+    """Return the result of calling something unknown, usually a method of an unknown object."""
+    place = frame.module.place(node)
+    path = callee.path
+    short = path.rsplit(".", 1)[-1]
+    owner = callee.cause  # the receiver's cause came along with the attribute
+    if owner is not None and owner.kind is Kind.CLOCK:
+        return _clock_method(m, callee, short, given, node, frame)
+    if "." in path and (short in _SAME or (short == "get" and not (given.args or given.keywords))):
+        base = callee.name.rsplit(".", 1)[0] if "." in callee.name else callee.name
+        cause = worst(owner, given.cause) if short == "replace" else owner
+        return Unknown(place, name=base, path=path, cause=cause, loop=callee.loop)
+    found = volatile(m, path, given, node, frame)
+    if found is not None and not (found.kind is Kind.RANDOM and owner is None and _seeded_receiver(path)):
+        return Unknown(
+            place, name=path, path=f"{path}()", cause=found, text=frame.module.text(node), multiline=False
+        )
+    made = engines.made(m, path, given, node, frame)
+    if made is not None:
+        return made
+    if (prompt := loading.filled(m, path, given, node, frame)) is not None:
+        return prompt
+    if short in ("format", "format_map") and (known := named.template(m, given, frame)) is not None:
+        return methods.formatted(m, known, short, given, node, frame)
+    if short == "format" and given.keywords and owner is None:
+        return Str(_unseen(callee, given, place, frame.module.text(node)))
+    if short == "sort" and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
+        sorted_ = frame.names.get(node.func.value.id)
+        if sorted_ is not None:  # another object, since callers of the same function may not sort theirs
+            frame.names[node.func.value.id] = standard.in_order(sorted_)
+    if short == "pop":
+        m.recorder.mutated(m, callee, short, given, node, frame)
+    if short in ("get", "pop", "setdefault", "getlist") and given.args:
+        label = access.plain(given.args[0])
+        if len(given.args) > 1 and _is_prompt(given.args[1]):
+            return given.args[1]  # a prompt that somebody may replace
+        base = callee.name.rsplit(".", 1)[0] if "." in callee.name else ""
+        key = label if isinstance(label, str) else getattr(given.args[0], "name", "")
+        return Unknown(place, name=f"{base}.{key}" if base and key else key, path=f"{path}()", cause=owner)
+    if short == "join":
+        items = given.args[0] if given.args else None
+        if items is not None and items.cause is not None:
+            return Str((Hole(place, frame.module.text(node), cause=items.cause),))
+    if answers(m, path):
+        return Unknown(place, name="response", path=f"{path}()")
+    if short in ("append", "insert", "extend", "clear", "remove"):
+        m.recorder.mutated(m, callee, short, given, node, frame)
+        return Unknown(place, name="", path=f"{path}()")
+    if (last := newest(short, given, node, frame)) is not None:
+        m.recorder.trimmed(short, last, frame)
+        return Unknown(place, name=callee.name, path=f"{path}()", cause=worst(owner, last))
+    looks_up = short in ("get", "find", "query", "execute", "filter")
+    passed = given.cause if not looks_up else None
+    if passed is not None and (passed.kind is Kind.IDENTIFIER or _asks(node, given)):
+        passed = None  # an identifier is what something is looked up by
+    derived = worst(owner, passed)
+    if short in _RELATIVE and derived is not None and derived.kind is Kind.ENVIRONMENT:
+        derived = None
+    if derived is not None and derived.kind is Kind.UNORDERED:
+        derived = owner
+    return Unknown(
+        place,
+        name=callee.name or short,
+        path=f"{path}()",
+        cause=derived,
+        text=frame.module.text(node),
+        loop=callee.loop,
+    )
+
+
+def _unseen(callee: Unknown, given: Arguments, place: Place, shown: str) -> tuple[Part, ...]:
+    """Return the pieces of a template that is not known: itself, and what fills its fields, in the order given."""
+    template = Hole(place, shown, callee.name.rpartition(".")[0], root=root_of(callee))
+    filled = (
+        replace(part, place=place, field=name)
+        for name, value in given.keywords.items()
+        for part in flat(text.parts_of(value, place, name))
+        if isinstance(part, Hole)
+    )
+    return (template, *filled)
+
+
+def _is_prompt(value: Value) -> bool:
+    """Tell whether a default is long enough for a prompt; a setting is short."""
+    known = text.known_text(value)
+    return known is not None and Str(known).literal_length() >= KEPT
+
+
+def _asks(node: ast.Call, given: Arguments) -> bool:
+    """Tell whether a call that is not known hands a prompt on: what comes back is an answer, and no part of it."""
+    if SENDS.search(called_name(node)):
+        return any(map(_is_prompt, [*given.args, *given.keywords.values()]))
+    return any(key in given.keywords and _is_prompt(given.keywords[key]) for key in _ASKED)
+
+
+def answers(m: Machine, path: str) -> bool:
+    """Tell whether a call's result is a model's answer: new text, whatever the arguments were."""
+    sink = m.sink(path)
+    return sink is not None and sink.returns == "response"
+
+
+def _seeded_receiver(path: str) -> bool:
+    return path.split(".")[0].strip("_").lower() in ("rng", "rand", "generator")
+
+
+def _clock_method(
+    m: Machine, callee: Unknown, short: str, given: Arguments, node: ast.Call, frame: Frame
+) -> Value:
+    cause = callee.cause
+    place = frame.module.place(node)
+    if cause is not None and short in _CLOCK_METHODS:
+        cause = replace(cause, scope=access._wider(cause.scope, _CLOCK_METHODS[short]))
+    elif (
+        cause is not None
+        and short in _FORMATTERS
+        and given.args
+        and isinstance(form := access.plain(given.args[0]), str)
+    ):
+        cause = access.clock(m, cause, form)
+    if cause is None:
+        return Unknown(place, text=frame.module.text(node), multiline=False)
+    name = callee.name.rsplit(".", 1)[0]
+    return Unknown(place, name=name, path=f"{callee.path}()", cause=cause, multiline=False)

@@ -1,0 +1,475 @@
+"""Builtins and the standard library, as far as they carry text or order."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from promptlint.frontends.python.evaluate import access, audience, functions, mappings, text
+from promptlint.frontends.python.evaluate.machine import Frame, Machine, fixed, root_of, unknown_like
+from promptlint.frontends.python.values import known
+from promptlint.frontends.python.values.arguments import Arguments
+from promptlint.frontends.python.values.pieces import Hole, Lit, flat, text_of, worst
+from promptlint.frontends.python.values.values import (
+    NONE,
+    Bound,
+    Choice,
+    Const,
+    DictV,
+    FuncV,
+    Item,
+    ListV,
+    Obj,
+    Str,
+    Unknown,
+    Value,
+    choice,
+)
+from promptlint.layout import Cause, Confidence, Guard, Kind, Observation, Scope
+
+Handler = Callable[[Machine, "Arguments", ast.Call, Frame], Value | None]
+
+
+# ---------------------------------------------------------------------- builtins
+
+
+def shown(m: Machine, value: Obj, node: ast.expr | None, frame: Frame) -> Value | None:
+    """Return what ``str`` makes of an instance whose class says how it is shown."""
+    method = value.cls.find("__str__") if value.cls is not None else None
+    return (
+        functions.invoke(m, method, [value], {}, node, frame) if isinstance(method, FuncV) and node else None
+    )
+
+
+def _str(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    if not given.args:
+        return Str(())
+    value = given.args[0]
+    if isinstance(value, Obj) and (made := shown(m, value, node, frame)) is not None:
+        return made
+    return Str(text.parts_of(value, frame.module.place(node.args[0]), frame.module.text(node.args[0])))
+
+
+def _number(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    if len(given.args) == 1 and isinstance(given.args[0], Const):
+        return given.args[0]
+    value = given.args[0] if given.args else NONE
+    if isinstance(value, Unknown):
+        return unknown_like(value, cause=value.cause, multiline=False)
+    return Unknown(frame.module.place(node), cause=value.cause, multiline=False)
+
+
+def _list(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    if not given.args:
+        return ListV([], depth=len(m.guards))
+    value = given.args[0]
+    if isinstance(value, ListV):
+        out = ListV(list(value.items), "list", value.order, len(m.guards))
+        out.name, out.owner = value.name, value.owner
+        return out
+    if isinstance(value, DictV):
+        return ListV(access.items(m, value, node.args[0], frame), depth=len(m.guards))
+    return value
+
+
+def _deque(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    """Return a queue; one with a limit loses its first element with each further one."""
+    limit = given.get("maxlen", 1)
+    if limit is None or (isinstance(limit, Const) and limit.value is None):
+        return _list(m, given, node, frame)
+    place, what = frame.module.place(node), frame.module.text(node)
+    cause = Cause(Kind.HISTORY_REWRITE, Scope.REQUEST, what, Confidence.HIGH, place, variant="cut")
+    return ListV([Item(Unknown(place, name="messages", cause=cause), spread=True)], depth=len(m.guards))
+
+
+def _set(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    if not given.args:
+        return ListV([], "set", access.unordered(m, [], node, frame).order, len(m.guards))
+    value = given.args[0]
+    if isinstance(value, ListV):  # a set of a set has the same elements
+        return access.unordered(m, list(value.items), node, frame)
+    return access.unordered(m, access.items(m, value, node.args[0], frame) if node.args else [], node, frame)
+
+
+def _dict(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    out = DictV(len(m.guards), frame.module.place(node))
+    for value in given.args:
+        access.update(out, value)
+    for key, value in given.keywords.items():
+        out.entries[key] = Item(value)
+    if given.rest is not None:
+        out.rest.append(given.rest)
+    m.recorder.mapping(m, out, node, frame)
+    return out
+
+
+def _sorted(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    return _in_order(m, given.args[0], bool(given.keywords), node, frame) if given.args else NONE
+
+
+def _in_order(m: Machine, value: Value, by_key: bool, node: ast.Call, frame: Frame) -> Value:
+    if isinstance(value, Choice):
+        return choice(value.guard, (_in_order(m, v, by_key, node, frame) for v in value.values))
+    if isinstance(value, DictV):
+        value = ListV(access.items(m, value, node, frame), "list", None, len(m.guards))
+    if isinstance(value, ListV):
+        items = settled(value.items)
+        out = ListV(items if by_key else known.sort(items), "list", None, len(m.guards))
+        out.name = value.name
+        return out
+    return in_order(value)
+
+
+def settled(items: Sequence[Item]) -> list[Item]:
+    """Return the elements of a list as they are when it is sorted, in whichever order a loop put them there."""
+    return [
+        Item(in_order(i.value) if i.spread else i.value, tuple(map(_of_data, i.guards)), i.spread)
+        for i in items
+    ]
+
+
+def _of_data(guard: Guard) -> Guard:
+    disorder = guard.cause is not None and guard.cause.kind is Kind.UNORDERED
+    return replace(guard, scope=Scope.UNKNOWN, cause=None) if disorder else guard
+
+
+def in_order(value: Value) -> Value:
+    """Return an unknown collection as it is when sorted."""
+    if isinstance(value, Choice):
+        return choice(value.guard, map(in_order, value.values))
+    if isinstance(value, Unknown):
+        cause = value.cause if value.cause is None or value.cause.kind is not Kind.UNORDERED else None
+        return unknown_like(value, cause=cause)
+    return value
+
+
+def _same(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    return given.args[0] if given.args else None
+
+
+def _reversed(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    value = given.args[0] if given.args else None
+    if isinstance(value, ListV):
+        out = ListV(value.items[::-1], "list", value.order, len(m.guards))
+        out.name, out.owner = value.name, value.owner
+        return out
+    return value
+
+
+def _second(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    return given.args[1] if len(given.args) > 1 else None
+
+
+def _third(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    value = given.get(2, "string")
+    return value if isinstance(value, Str | Unknown) else None
+
+
+def _last(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    return given.args[-1] if given.args else None
+
+
+def _first_of(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    if not given.args or not node.args:
+        return None
+    if isinstance(given.args[0], Unknown) and given.args[0].path == "itertools.cycle()":
+        place = frame.module.place(node)
+        cause = Cause(Kind.ROUTING, Scope.REQUEST, "itertools.cycle", Confidence.HIGH, place)
+        return Unknown(place, name="next", path="next()", cause=cause)
+    return access.element(m, given.args[0], node.args[0], frame)
+
+
+def _map(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    from promptlint.frontends.python.evaluate import calls
+
+    if len(given.args) < 2 or len(node.args) < 2:
+        return None
+    known = access.elements(given.args[1])
+    func = given.args[0]
+    if known is not None and len(known) <= 16:
+        return ListV(
+            [Item(calls.apply(m, func, Arguments([v]), node, frame)) for v in known],
+            depth=len(m.guards),
+        )
+    one = access.element(m, given.args[1], node.args[1], frame)
+    out = ListV([Item(calls.apply(m, func, Arguments([one]), node, frame), spread=True)], depth=len(m.guards))
+    out.order = access.order_of(given.args[1])
+    return out
+
+
+def _enumerate(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    if not given.args or not node.args:
+        return None
+    known = access.elements(given.args[0])
+    if known is not None and len(known) <= 16:
+        first = given.args[1] if len(given.args) > 1 else given.keywords.get("start", Const(0))
+        start = first.value if isinstance(first, Const) and isinstance(first.value, int) else 0
+        return ListV([Item(ListV([Item(Const(start + i)), Item(v)], "tuple")) for i, v in enumerate(known)])
+    one = access.element(m, given.args[0], node.args[0], frame)
+    pair = ListV([Item(Unknown(frame.module.place(node), name="index", multiline=False)), Item(one)], "tuple")
+    return ListV([Item(pair, spread=True)], order=access.order_of(given.args[0]))
+
+
+def _zip(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    if len(node.args) != len(given.args) or not given.args:
+        return None
+    known = [access.elements(a) for a in given.args]
+    if all(k is not None and len(k) <= 16 for k in known):
+        rows = zip(*(k for k in known if k is not None), strict=False)
+        return ListV([Item(ListV([Item(v) for v in row], "tuple")) for row in rows])
+    row = ListV(
+        [Item(access.element(m, a, n, frame)) for a, n in zip(given.args, node.args, strict=True)], "tuple"
+    )
+    return ListV([Item(row, spread=True)])
+
+
+def _range(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    numbers = [access.plain(a) for a in given.args]
+    whole = [n for n in numbers if isinstance(n, int)]
+    if whole and len(whole) == len(numbers) and 0 not in whole[2:]:
+        values = range(*whole[:3])
+        if len(values) <= 8:
+            return ListV([Item(Const(n)) for n in values])
+    return Unknown(frame.module.place(node), name="range", multiline=False)
+
+
+def _format(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    if not given.args:
+        return None
+    spec = access.plain(given.args[1]) if len(given.args) > 1 else ""
+    value = access.formatted(m, given.args[0], spec if isinstance(spec, str) else "")
+    return Str(text.parts_of(value, frame.module.place(node), frame.module.text(node)))
+
+
+def _getattr(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    name = access.plain(given.args[1]) if len(given.args) > 1 else None
+    if isinstance(name, str) and name.isidentifier():
+        return access.attribute(m, given.args[0], name, node, frame)
+    return None
+
+
+# ---------------------------------------------------------------------- standard library
+
+
+def _partial(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    if not given.args:
+        return None
+    func = given.args[0]
+    if isinstance(func, Bound):
+        return Bound(
+            func.func, func.receiver, (*func.args, *given.args[1:]), {**func.keywords, **given.keywords}
+        )
+    return Bound(func, None, tuple(given.args[1:]), dict(given.keywords))
+
+
+def _alone(value: Str, index: int) -> bool:
+    """Tell whether a hole has a line to itself: a value put there is a block, not a word."""
+    before = text_of(value.parts[index - 1]) if index else "\n"
+    behind = text_of(value.parts[index + 1]) if index + 1 < len(value.parts) else "\n"
+    return before.rstrip(" \t").endswith("\n") and behind.lstrip(" \t").startswith("\n")
+
+
+def _dedent(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    value = given.args[0] if given.args else None
+    if not isinstance(value, Str):
+        return None
+    holes = [p for i, p in enumerate(value.parts) if isinstance(p, Hole) and p.multiline and _alone(value, i)]
+    indented = value.literal_length() > 40 and any("\n " in text_of(p) for p in flat(value.parts))
+    func = frame.func.node if frame.func is not None else None
+    if (
+        holes
+        and indented
+        and not audience.starts_as_code(text_of(value.parts[0]))
+        and not (func is not None and audience.becomes_a_refusal(node, func))
+    ):
+        place = frame.module.place(node)
+        m.recorder.observe(
+            Observation(
+                "dedent-after-interpolation",
+                place,
+                holes[0].expression,
+                data={"length": str(value.literal_length())},
+            ),
+            value,
+        )
+    return text.dedented(value)
+
+
+def _chain(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    out: list[Item] = []
+    for value, arg in zip(given.args, node.args, strict=False):
+        out.extend(access.items(m, value, arg, frame))
+    return ListV(out, depth=len(m.guards))
+
+
+def _shuffle(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    value = given.args[0] if given.args else None
+    from promptlint.frontends.python.library.library import volatile
+
+    cause = volatile(m, "random.shuffle", given, node, frame)
+    if isinstance(value, ListV):
+        value.order = cause
+    elif isinstance(value, Unknown) and node.args and isinstance(node.args[0], ast.Name):
+        frame.names[node.args[0].id] = unknown_like(value, cause=cause)
+    return NONE
+
+
+def _gather(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    # The results stand in the order of the arguments, whichever finishes first.
+    return ListV([Item(a) for a in given.args], depth=len(m.guards))
+
+
+def _dumps(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    """Serialise: what is known of the value shows as pieces; its order is the value's own."""
+    value = given.args[0] if given.args else None
+    if value is None:
+        return None
+    cause = worst(value.cause, value.holds) if isinstance(value, Unknown) else value.cause
+    sort = given.get("sort_keys")
+    if (
+        cause is not None
+        and cause.kind is Kind.UNORDERED
+        and isinstance(value, DictV)
+        and isinstance(sort, Const)
+        and sort.value
+    ):
+        cause = None
+    one = value.items[0].value if isinstance(value, ListV) and len(value.items) == 1 else value
+    name = value.name if isinstance(value, ListV) else ""
+    name = name or (one.name if isinstance(one, Unknown) else "")
+    if (
+        isinstance(value, (DictV, ListV))
+        and value.cause is not None
+        and value.cause.kind is not Kind.UNORDERED
+    ):
+        from promptlint.frontends.python.evaluate.serialising import serialised
+
+        return Str(serialised(value, frame.module.place(node)))
+    path = ".".join(filter(None, (root_of(value), "dumps()")))
+    return Unknown(frame.module.place(node), name=name, path=path, cause=cause, text=frame.module.text(node))
+
+
+def _copy(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    return functions.fresh(given.args[0]) if given.args else None
+
+
+def _environ(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    label = access.plain(given.args[0]) if given.args else None
+    default = given.args[1] if len(given.args) > 1 else None
+    if isinstance(default, Str) and default.literal_length() > 40:
+        return default
+    name = label if isinstance(label, str) else "environ"
+    found = m.volatile(f"os.environ[{name}]")
+    place = frame.module.place(node)
+    cause = (
+        Cause(found.kind, found.scope, f"environment variable {name}", found.confidence, place)
+        if found
+        else None
+    )
+    return Unknown(place, name="", path="os.environ", cause=cause, text=name)
+
+
+def _context_var(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    label = access.plain(given.args[0]) if given.args else None
+    default = given.get("default")
+    obj = Obj(kind="contextvar", name=label if isinstance(label, str) else "")
+    if isinstance(default, Str) and default.literal_length() > 40:
+        obj.attrs["value"] = default
+    return Unknown(
+        frame.module.place(node), name=label if isinstance(label, str) else "", path=str(label or "")
+    )
+
+
+def _buffer(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    """Return a text buffer: what is written to it, in order."""
+    out = Obj(kind="buffer", place=frame.module.place(node))
+    start = [Item(given.args[0])] if given.args else []
+    out.attrs["written"] = ListV(start, depth=len(m.guards))
+    return out
+
+
+def _print(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    """``print(…, file=buffer)`` writes to the buffer; any other print gives nothing."""
+    out = given.get("file")
+    written = out.attrs.get("written") if isinstance(out, Obj) and out.kind == "buffer" else None
+    if isinstance(written, ListV):
+        place = frame.module.place(node)
+        space, end = (Lit(text, fixed(place, text), whole=True) for text in (" ", "\n"))
+        shown = zip(given.args, node.args, strict=False)
+        told = [Str(text.parts_of(a, frame.module.place(n), frame.module.text(n))) for a, n in shown]
+        line = text.joined((space,), [Item(a) for a in told], None, place)
+        written.items.append(Item(Str((*line.parts, end)), m.since(written.depth)))
+    return NONE
+
+
+HANDLERS: dict[str, Handler] = {
+    "io.StringIO": _buffer,
+    "builtins.print": _print,
+    "builtins.str": _str,
+    "builtins.repr": _str,
+    "builtins.ascii": _str,
+    "builtins.int": _number,
+    "builtins.float": _number,
+    "builtins.round": _number,
+    "builtins.abs": _number,
+    "builtins.list": _list,
+    "builtins.tuple": _list,
+    "builtins.iter": _list,
+    "builtins.set": _set,
+    "builtins.frozenset": _set,
+    "builtins.dict": _dict,
+    "dataclasses.asdict": mappings.asdict,
+    "attrs.asdict": mappings.asdict,
+    "attr.asdict": mappings.asdict,
+    "collections.OrderedDict": _dict,
+    "collections.defaultdict": lambda m, g, n, f: DictV(len(m.guards)),
+    "collections.deque": _deque,
+    "builtins.sorted": _sorted,
+    "builtins.min": _number,
+    "builtins.max": _number,
+    "builtins.reversed": _reversed,
+    "builtins.next": _first_of,
+    "builtins.map": _map,
+    "builtins.filter": _second,
+    "builtins.enumerate": _enumerate,
+    "builtins.zip": _zip,
+    "builtins.range": _range,
+    "builtins.format": _format,
+    "builtins.getattr": _getattr,
+    "functools.partial": _partial,
+    "functools.reduce": lambda m, g, n, f: None,
+    "textwrap.dedent": _dedent,
+    "inspect.cleandoc": _dedent,
+    "textwrap.indent": _same,
+    "textwrap.fill": _same,
+    "html.escape": _same,
+    "html.unescape": _same,
+    "re.sub": _third,
+    "textwrap.shorten": _same,
+    "unicodedata.normalize": _second,
+    "itertools.chain": _chain,
+    "random.shuffle": _shuffle,
+    "asyncio.gather": _gather,
+    "asyncio.run": _same,
+    "asyncio.wait_for": _same,
+    "asyncio.create_task": _same,
+    "asyncio.shield": _same,
+    "asyncio.to_thread": lambda m, g, n, f: None,
+    "json.dumps": _dumps,
+    "orjson.dumps": _dumps,
+    "yaml.dump": lambda m, g, n, f: (
+        _sorted(m, g, n, f) if g.args and isinstance(g.args[0], Unknown) else None
+    ),
+    "yaml.safe_dump": lambda m, g, n, f: (
+        _sorted(m, g, n, f) if g.args and isinstance(g.args[0], Unknown) else None
+    ),
+    "copy.copy": _copy,
+    "copy.deepcopy": _copy,
+    "typing.cast": _second,
+    "os.environ.get": _environ,
+    "os.getenv": _environ,
+    "contextvars.ContextVar": _context_var,
+    "types.MappingProxyType": _same,
+    "builtins.staticmethod": _same,
+}

@@ -1,0 +1,160 @@
+"""Constant texts with fields that nothing fills where they stand.
+
+::
+
+    ANSWER_TEMPLATE = '''Answer from this context: {context}
+    Question: {question} …'''
+
+    SCENES.register(ChatTemplate(ANSWER_TEMPLATE), "answers")
+
+Where such a text is filled is often out of sight: in a registry, a library, another process. A constant with
+named fields is a template wherever that is, and its fields have names. What is only known by them gives way
+to a place that fills the text and can be followed (`engine.settled`).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from promptlint.frontends.python.evaluate import text
+from promptlint.frontends.python.values.naming import NOT_PROMPT_NAME, is_prompt_name
+from promptlint.frontends.python.values.pieces import Alt, Lit, Part, Seg, flat
+from promptlint.frontends.python.values.values import Choice, Str, Value
+from promptlint.layout import Layout, OriginKind, Scope, Segment
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterator, Sequence
+
+    from promptlint.frontends.python.evaluate.machine import Machine
+    from promptlint.source import Place
+
+MIN_FORM = 200  # known characters of a text that is taken for a prompt by nothing but its form
+_SIGNS = ("{", "%(", "$", "<<", "[[", "!<")
+# The words in front of a field that the author of the program fills: "… in the following JSON format: {response}".
+_OF_THE_PROGRAM = re.compile(r"(?:format|schema|structure|template|syntax|格式|结构)\W{0,8}$", re.IGNORECASE)
+# Who the reader is; the goal beside it is the reader's own, and no user's.
+_READER = frozenset(("role", "persona", "backstory", "agent_role", "agent_name"))
+_AIMS = frozenset(("goal", "goals", "objective", "objectives", "retry_goal"))
+_FIELD = re.compile(r"(?<!\{)\{([a-z]\w*)\}(?!\})")
+_KIND = re.compile(r"(?:_template)?(?:_(?:[a-z]{2}|english|chinese))?$", re.IGNORECASE)
+
+
+# An agent's system prompt is sent again with each of its steps, and so is an assistant's with each turn.
+_AGENT = re.compile(r"(?:^|[/_.])(?:agents?|assistants?|copilot|chatbot)(?:[/_.]|$)")
+_AGENT_CLASS = re.compile(r"(?:Agent|Assistant|Copilot|Chatbot)(?:[A-Z]|$)")
+
+
+def of_an_agent(path: str, cls: str, name: str) -> bool:
+    """Tell whether the names of a constant, of its class or of its file say that it belongs to an agent."""
+    return _AGENT.search(f"{path}/{name.lower()}") is not None or _AGENT_CLASS.search(cls) is not None
+
+
+def names_a_prompt(name: str) -> bool:
+    """Tell whether a constant is named like a prompt, the language it is written in aside: ``PROMPT_EN``.
+
+    ``README_TEMPLATE`` is not: there are templates of files, mails and pages too.
+    """
+    return is_prompt_name(_KIND.sub("", name))
+
+
+def is_instruction(name: str, value: Value) -> bool:
+    """Tell whether a constant is a prompt by its form: a long text that speaks to a model and has fields."""
+    if NOT_PROMPT_NAME.search(name.lower()):
+        return False
+    if isinstance(value, Choice):
+        return any(is_instruction(name, option) for option in value.values)
+    if not isinstance(value, Str) or value.literal_length() < MIN_FORM:
+        return False
+    written = _written(value)
+    if not any(sign in written for sign in _SIGNS):
+        return False
+    from promptlint.frontends.documents import evidence
+
+    return (
+        evidence.is_addressed(written)
+        and not evidence.documentation_signs(written)
+        and evidence.has_fields(written)
+    )
+
+
+def with_named_fields(m: Machine, value: Value) -> Value:
+    """Return a text cut at its fields, if it has any that are certain; anything else as it is."""
+    if isinstance(value, Choice):
+        return Choice(value.guard, tuple(with_named_fields(m, option) for option in value.values))
+    if not isinstance(value, Str):
+        return value
+    written = _written(value)
+    if not any(sign in written for sign in _SIGNS):
+        return value
+    from promptlint.frontends.documents.content import LITERAL_STYLE, style_of
+
+    style = style_of(written)
+    if style == LITERAL_STYLE and _is_format(written):
+        style = "format"
+    return value if style == LITERAL_STYLE else Str(_cut(m, value.parts, style))
+
+
+def _is_format(written: str) -> bool:
+    """Tell whether ``str.format`` takes a text with several fields, though they stand in fences like code."""
+    from promptlint.frontends.fields.styles import is_format
+
+    return len(set(_FIELD.findall(written))) > 1 and is_format(written)
+
+
+def _cut(m: Machine, parts: tuple[Part, ...], style: str) -> tuple[Part, ...]:
+    from promptlint.frontends.documents.content import read_content
+
+    out: list[Part] = []
+    for part in parts:
+        if isinstance(part, Lit):
+            content = read_content(text.mapped(part), m.project.context, style)
+            out.extend(map(Seg, _fields(content.segments)))
+        elif isinstance(part, Alt):
+            out.append(Alt(part.guard, tuple(_cut(m, branch, style) for branch in part.branches)))
+        else:
+            out.append(part)
+    return tuple(out)
+
+
+def _fields(segments: tuple[Segment, ...]) -> Iterator[Segment]:
+    """Yield the pieces of a template; of a field nothing is known but its place and its name there."""
+    reader = not _READER.isdisjoint(s.origin.name for s in segments)
+    before = ""
+    for segment in segments:
+        origin = segment.origin
+        if segment.text is None and origin.kind is OriginKind.VARIABLE and segment.cause is None:
+            of_program = _OF_THE_PROGRAM.search(before[-40:]) or (reader and origin.name in _AIMS)
+            name = "" if of_program else origin.name
+            segment = replace(segment, origin=replace(origin, name="", field=name, given=name))
+        elif segment.text is not None:
+            segment = replace(segment, scope=Scope.RELEASE)
+        before = segment.text or ""
+        yield segment
+
+
+def filled_elsewhere(layouts: Sequence[Layout], constants: Container[Place]) -> list[Layout]:
+    """Return the layouts of a file; a field of a constant is left to the layout that shows what is put there.
+
+    ``constants`` are the places of the layouts that were made from constants.
+    """
+    others = (layout for layout in layouts if layout.place not in constants)
+    holes = (s for layout in others for s in layout.segments if s.is_hole and s.origin.field)
+    filled = {s.place for s in holes}
+    return [
+        layout.with_segments(tuple(_left(s, filled) for s in layout.segments))
+        if filled and layout.place in constants
+        else layout
+        for layout in layouts
+    ]
+
+
+def _left(segment: Segment, filled: set[Place]) -> Segment:
+    if segment.is_hole and segment.cause is None and segment.place in filled:
+        return replace(segment, scope=Scope.RELEASE)
+    return segment
+
+
+def _written(value: Str) -> str:
+    return "".join(part.text for part in flat(value.parts) if isinstance(part, Lit))

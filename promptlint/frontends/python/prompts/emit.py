@@ -1,0 +1,337 @@
+"""Values to segments: what stands in a prompt, in the order in which it is sent."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from promptlint.frontends.python.evaluate import text
+from promptlint.frontends.python.evaluate.machine import last_name, printed
+from promptlint.frontends.python.evaluate.methods import filled_messages
+from promptlint.frontends.python.evaluate.serialising import serialised
+from promptlint.frontends.python.library.engines import role_of
+from promptlint.frontends.python.values.forms import CONTENT, opened, pair
+from promptlint.frontends.python.values.pieces import Alt, Hole, Lit, Loop, Part, Seg
+from promptlint.frontends.python.values.values import (
+    Choice,
+    Const,
+    DictV,
+    Item,
+    ListV,
+    Obj,
+    Str,
+    Template,
+    Unknown,
+    Value,
+)
+from promptlint.layout import (
+    LITERAL,
+    Breakpoint,
+    Cause,
+    Confidence,
+    Guard,
+    Kind,
+    Origin,
+    OriginKind,
+    Scope,
+    Section,
+    Segment,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from promptlint.frontends.python.evaluate.machine import Machine
+    from promptlint.source import Place
+
+MARKERS = ("cache_control", "cachePoint", "cache_point", "prompt_cache_breakpoint")
+MAX_SEGMENTS = 4000
+_TEXT_KEYS = ("text", "content", "input_text")
+
+
+# A part of a message that the program was given: whose it is, and when it was sent, nothing tells.
+# Lists of messages that a program gives to each request: examples, documents, what the user said now.
+_GIVEN = re.compile(
+    r"example|shot|demo|sample|system|instruct|prefix|rule|tool|doc|context|image|file|part|content|prompt|quer|question|input|user|data|item",
+    re.IGNORECASE,
+)
+_OF_A_MESSAGE = re.compile(
+    r"(^|(?<!choices)[._])(messages?|msgs?|turns?|history)(\[\])?\.(content|parts|text|blocks)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(slots=True)
+class Emitter:
+    """Collects segments; ``loops`` are the loops that run around the call to the model.
+
+    ``inputs`` are the arguments of the function that is run: what a request may be about.
+    """
+
+    loops: frozenset[int] = frozenset()
+    active: tuple[Guard, ...] = ()
+    inputs: frozenset[str] = frozenset()
+    segments: list[Segment] = field(default_factory=list)
+    gaps: tuple[str, ...] = ()
+    section: Section = Section.MESSAGES
+    role: str = ""
+    message: int = 0
+    turns: bool = False  # what is appended are kept turns themselves, not a text that they are printed into
+
+    def parts(self, parts: Iterable[Part], guards: tuple[Guard, ...] = ()) -> None:
+        """Append text."""
+        for part in parts:
+            if len(self.segments) >= MAX_SEGMENTS:
+                self.gaps = (f"it has more than {MAX_SEGMENTS:,} pieces: the rest was not read",)
+                return
+            if isinstance(part, Lit):
+                if part.text:
+                    self._add(Segment(part.place(), part.text, LITERAL, scope=Scope.RELEASE, guards=guards))
+            elif isinstance(part, Hole):
+                self._add(self._hole(part, guards))
+            elif isinstance(part, Seg):
+                own = part.segment
+                self._add(replace(own, guards=guards + own.guards))
+            elif isinstance(part, Alt):
+                for index, branch in enumerate(part.branches):
+                    if branch:
+                        guard = replace(part.guard, branch=index)
+                        self.parts(branch, guards if self._around(part.guard) else (*guards, guard))
+            elif isinstance(part, Loop):
+                self.parts(part.parts, guards if self._around(part.guard) else (*guards, part.guard))
+            elif self.segments:
+                self.segments[-1] = replace(self.segments[-1], breakpoint=part.breakpoint)
+
+    def _around(self, guard: Guard) -> bool:
+        """Tell whether the call itself stands under a condition: then it tells nothing about the text."""
+        return any(g.place == guard.place for g in self.active)
+
+    def _hole(self, part: Hole, guards: tuple[Guard, ...]) -> Segment:
+        cause = part.cause
+        if cause is not None and cause.kind is Kind.HISTORY_REWRITE and not self.turns:
+            cause = printed(cause)
+        if part.loop and part.loop in self.loops and cause is None:
+            way = (part.given,) if part.given is not None else ()
+            cause = Cause(Kind.COUNTER, Scope.REQUEST, part.expression, Confidence.HIGH, part.place, way)
+        # A number that is counted within the text is no counter of requests.
+        of_message = _OF_A_MESSAGE.search(part.name) is not None
+        name = "" if (part.loop and cause is None) or of_message else part.name
+        field = part.field
+        given = part.root if part.multiline and part.root in self.inputs and not of_message else ""
+        if cause is None and (self.section is Section.TOOLS or self.role == "assistant"):
+            # What a tool's definition is made from says nothing of how often it changes; and what the model
+            # has answered is no input, whatever the program calls it.
+            name = field = given = ""
+        chain = () if part.given is None or cause is not None else (part.given,)
+        written = last_name(part.written) if name and not part.loop and cause is None else ""
+        names = (name, written) if written and not name.endswith(written) else ()
+        origin = Origin(
+            OriginKind.VARIABLE, part.expression, name, names=names, chain=chain, field=field, given=given
+        )
+        return Segment(
+            part.place,
+            None,
+            origin,
+            scope=cause.scope if cause else Scope.UNKNOWN,
+            cause=cause,
+            guards=guards,
+        )
+
+    def _add(self, segment: Segment) -> None:
+        self.segments.append(replace(segment, section=self.section, role=self.role, message=self.message))
+
+    def value(self, value: Value, place: Place, guards: tuple[Guard, ...] = ()) -> None:
+        """Append a value as text: message contents and content blocks are looked into."""
+        if isinstance(value, ListV):
+            if value.order is not None:
+                self.parts((Hole(place, value.name or value.order.what, value.name, value.order),), guards)
+                return
+            for item in value.items:
+                if len(self.segments) > MAX_SEGMENTS:
+                    return
+                self._block(item.value, place, guards + item.guards)
+        elif isinstance(value, DictV):
+            self._block(value, place, guards)
+        elif isinstance(value, Choice):
+            for index, option in enumerate(value.values):
+                self.value(option, place, (*guards, replace(value.guard, branch=index)))
+        elif isinstance(value, Template):
+            self.parts(text.fill(value.parts, value.fields, None, False), guards)
+        elif isinstance(value, Obj) and value.kind == "message":
+            self.value(value.attrs.get("content", Unknown(place)), place, guards)
+        elif isinstance(value, Str):
+            self.parts(value.parts, guards)
+        elif isinstance(value, Const) and value.value is None:
+            return
+        else:
+            self.parts(text.parts_of(value, place, getattr(value, "name", "")), guards)
+
+    def _block(self, value: Value, place: Place, guards: tuple[Guard, ...]) -> None:
+        """Append a content block: its text, and the mark on it."""
+        if not isinstance(value, DictV):
+            self.value(value, place, guards)
+            return
+        for key in _TEXT_KEYS:
+            if (found := value.get(key)) is not None:
+                self.value(found, place, guards)
+        if not any(value.get(k) is not None for k in _TEXT_KEYS):
+            self.parts(serialised(value, place, skip=MARKERS), guards)
+        self.mark(value)
+
+    def mark(self, value: DictV) -> None:
+        """Put the cache mark of a block, if it has one, on what was appended last."""
+        for key in MARKERS:
+            found = value.get(key)
+            if found is None or (isinstance(found, Const) and found.value is None) or not self.segments:
+                continue
+            ttl = found.get("ttl") if isinstance(found, DictV) else None
+            plain = ttl.plain() if isinstance(ttl, Str) else None
+            where = value.place or self.segments[-1].place
+            if isinstance(found, DictV) and found.place is not None and found.place.path == where.path:
+                where = found.place
+            self.segments[-1] = replace(self.segments[-1], breakpoint=Breakpoint(where, key, plain or ""))
+
+    def messages(self, value: Value, place: Place, guards: tuple[Guard, ...] = ()) -> None:
+        """Append a message list."""
+        items = opened(value.items) if isinstance(value, ListV) else [Item(value, spread=True)]
+        if isinstance(value, Template) and value.kind == "messages":
+            items = [Item(v) for v in filled_messages(value)]
+        elif isinstance(value, (Str, Template)):
+            self.role, self.message = "user", self.message + 1
+            self.value(value, place, guards)
+            return
+        for item in items:
+            self._message(item, place, guards + item.guards)
+
+    def _message(self, item: Item, place: Place, guards: tuple[Guard, ...]) -> None:
+        self.turns = item.spread or any(map(_over_elements, guards))
+        self._one(item, place, guards)
+        self.turns = False
+
+    def _one(self, item: Item, place: Place, guards: tuple[Guard, ...]) -> None:
+        value = item.value
+        self.message += 1
+        if isinstance(value, DictV):
+            role = value.get("role")
+            plain = role.plain() if isinstance(role, Str) else None
+            self.role = role_of(plain or "")
+            self.section = Section.SYSTEM if self.role == "system" and self.message == 1 else Section.MESSAGES
+            content = next((found for key in CONTENT if (found := value.get(key)) is not None), None)
+            where = value.place or place
+            if content is not None:
+                self.value(content, where, guards)
+                self.mark(value)
+            else:
+                self.parts((Hole(where, "message", self.role),), guards)
+        elif isinstance(value, Obj) and value.kind in ("message", "placeholder"):
+            self._message_object(value, place, guards)
+        elif isinstance(value, Obj) and value.attrs.get("content") is not None:
+            role = value.attrs.get("role")
+            plain = role.plain() if isinstance(role, Str) else None
+            self.role = role_of(plain or "")
+            self.section = Section.SYSTEM if self.role == "system" and self.message == 1 else Section.MESSAGES
+            self.value(value.attrs["content"], value.place or place, guards)
+        elif isinstance(value, Choice):
+            for index, option in enumerate(value.values):
+                self.message -= 1
+                self._one(
+                    Item(option, spread=item.spread), place, (*guards, replace(value.guard, branch=index))
+                )
+        elif (said := pair(value)) is not None:
+            self.role = role_of(said[0])
+            self.section = Section.SYSTEM if self.role == "system" and self.message == 1 else Section.MESSAGES
+            self.value(said[1], place, guards)
+        elif isinstance(value, ListV):
+            self.message -= 1
+            self.messages(value, place, guards)
+        elif isinstance(value, (Str, Template)):
+            self.section, self.role = Section.MESSAGES, "user"
+            self.value(value, place, guards)
+        else:
+            self.section, self.role = Section.MESSAGES, ""
+            name = getattr(value, "name", "") or "messages"
+            where = (value.place if isinstance(value, Unknown) else None) or place
+            path = f"{name}[]"
+            if item.spread:  # what follows a system message, whatever it is called, are the turns so far
+                turns = value.cause is None and self.message > 1 - self._told and not _GIVEN.search(name)
+                path = "messages" if turns else name
+            self.parts((Hole(where, name, path, value.cause),), guards)
+
+    @property
+    def _told(self) -> bool:
+        """Tell whether a system text was given apart from the messages."""
+        return any(segment.section is Section.SYSTEM for segment in self.segments)
+
+    def _message_object(self, value: Obj, place: Place, guards: tuple[Guard, ...]) -> None:
+        where = value.place or place
+        if value.kind == "placeholder":
+            self.section, self.role = Section.MESSAGES, ""
+            self.parts((Hole(where, value.name, value.name),), guards)
+            return
+        self.role = value.name or "user"
+        self.section = Section.SYSTEM if self.role == "system" and self.message == 1 else Section.MESSAGES
+        self.value(value.attrs.get("content", Unknown(where)), where, guards)
+
+    def system(self, value: Value, place: Place) -> None:
+        """Append a system text or list of system blocks."""
+        self.section, self.role, self.message = Section.SYSTEM, "system", 0
+        self.value(value, place)
+        self.section = Section.MESSAGES
+
+    def tools(self, value: Value, place: Place) -> None:
+        """Append tool definitions."""
+        self.section, self.role = Section.TOOLS, ""
+        items: Sequence[Item] = value.items if isinstance(value, ListV) else [Item(value, spread=True)]
+        order = value.order if isinstance(value, ListV) else value.cause
+        if order is not None and order.kind is Kind.UNORDERED:
+            self.parts((Hole(place, order.what, "tools", order),))
+            items = ()
+        for index, item in enumerate(items):
+            self.message = index
+            # What tools come from says nothing of them; under which condition each is sent may.
+            guards = tuple(g if g.kind == "if" else replace(g, name="") for g in item.guards)
+            if isinstance(item.value, DictV):
+                self.parts(serialised(item.value, place, skip=MARKERS), guards)
+                self.mark(item.value)
+            else:
+                # The list of tools is the same text in every request unless something says otherwise.
+                self.parts((Hole(place, "tools", "", item.value.cause),), guards)
+        self.section, self.message = Section.MESSAGES, 0
+
+
+def emitter_of(m: Machine) -> Emitter:
+    """Return an empty emitter for a prompt that is made where the machine stands."""
+    entry = m.stack[0] if m.stack else None
+    inputs = _inputs(entry) if isinstance(entry, ast.FunctionDef | ast.AsyncFunctionDef) else None
+    return Emitter(frozenset(m.loops), tuple(m.guards), inputs or frozenset())
+
+
+def _inputs(entry: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
+    """Return the arguments of a function that may differ with each call, remembered on its node.
+
+    A constructor keeps what it is given, and a default with a value of its own is a setting.
+    """
+    known: frozenset[str] | None = getattr(entry, "_inputs", None)
+    if known is None:
+        args = entry.args
+        positional = [*args.posonlyargs, *args.args]
+        defaults = [
+            *zip(positional[::-1], args.defaults[::-1], strict=False),
+            *zip(args.kwonlyargs, args.kw_defaults, strict=True),
+        ]
+        settings = {
+            arg.arg
+            for arg, default in defaults
+            if isinstance(default, ast.Constant) and default.value not in (None, "")
+        }
+        names = {arg.arg for arg in [*positional, *args.kwonlyargs]} - settings
+        known = frozenset() if entry.name in ("__init__", "__post_init__") else frozenset(names)
+        entry._inputs = known  # type: ignore[union-attr]
+    return known
+
+
+def _over_elements(guard: Guard) -> bool:
+    """Tell whether a loop runs over things that are there, not over numbers."""
+    return guard.kind == "for" and not guard.expression.startswith("range(")

@@ -1,0 +1,496 @@
+"""Where a value becomes a prompt: calls to models, messages, template objects, telling names."""
+
+from __future__ import annotations
+
+import ast
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from promptlint.frontends.python.evaluate import access, audience, text
+from promptlint.frontends.python.evaluate.machine import Frame, Machine
+from promptlint.frontends.python.evaluate.opening import set_again
+from promptlint.frontends.python.library import engines
+from promptlint.frontends.python.prompts import constants
+from promptlint.frontends.python.prompts.conversing import all_held, grows, held
+from promptlint.frontends.python.prompts.emit import Emitter, emitter_of
+from promptlint.frontends.python.prompts.history import HistoryWatch
+from promptlint.frontends.python.prompts.requests import request, unordered_tools
+from promptlint.frontends.python.prompts.stages import Stages
+from promptlint.frontends.python.values.forms import (
+    MIN_TEXT,
+    holds_objects,
+    is_conversation,
+    is_history,
+    is_message,
+    is_sectioned,
+    is_text,
+    is_tool,
+    opens_as_system,
+    promptish,
+    spoken,
+)
+from promptlint.frontends.python.values.naming import (
+    HISTORY,
+    SENDS,
+    called_name,
+    describes_a_tool,
+    holds_prompts,
+    is_kept_back,
+    is_prompt_name,
+    path_of,
+)
+from promptlint.frontends.python.values.pieces import Hole, disorder, weight_of
+from promptlint.frontends.python.values.values import (
+    Choice,
+    ClassV,
+    DictV,
+    Item,
+    ListV,
+    Obj,
+    Str,
+    Template,
+    Value,
+)
+from promptlint.layout import Confidence, Layout, LayoutKind, Observation, Section
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from promptlint.frontends.python.values.arguments import Arguments
+    from promptlint.source import Place
+
+
+_MESSAGES = ("messages", "chat_history", "conversation")  # arguments that are looked at by these names
+
+
+class Recorder(HistoryWatch):
+    """Collects the layouts of one run, and what was seen of histories."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layouts: list[Layout] = []
+        self.count = 0  # of everything that was ever offered
+        self.seen: set[object] = set()
+        self.stages = Stages()
+        self.silent = False
+        self.constants: set[Place] = set()  # where texts stand that may be filled out of sight
+
+    @contextmanager
+    def into(self, layouts: list[Layout]) -> Iterator[None]:
+        """Collect layouts elsewhere meanwhile, as if nothing had been seen."""
+        saved = self.layouts, self.seen, self.silent, self.stages
+        self.layouts, self.seen, self.silent, self.stages = layouts, set(), False, Stages()
+        try:
+            yield
+        finally:
+            self.layouts, self.seen, self.silent, self.stages = saved
+
+    # ------------------------------------------------------------------ hooks of the evaluator
+
+    def call(
+        self, m: Machine, callee: Value, given: Arguments, value: Value, node: ast.Call, frame: Frame
+    ) -> None:
+        """A call was evaluated: is it a sink, or are its arguments named like prompts?"""
+        if self.silent:
+            return
+        path = path_of(callee)
+        sink = m.sink(path) if path else None
+        if (
+            sink is not None
+            and sink.returns not in ("message", "template")
+            and (not sink.loose or promptish(given))
+        ):
+            layout = request(m, sink, callee, given, node, frame)
+            if layout is not None:
+                self.add(m, layout)
+            return
+        if path and is_kept_back(path):
+            return
+        every: chain[tuple[int | str, Value]] = chain(enumerate(given.args), given.keywords.items())
+        for key, argument in every:
+            if isinstance(argument, (ListV, Obj)) and key not in _MESSAGES:
+                by_name = isinstance(argument, ListV) and SENDS.search(called_name(node))
+                sent = argument if by_name else held(argument)
+                if isinstance(sent, ListV):
+                    at = given.nodes.get(key, node)
+                    self.message_list(m, sent.name or "messages", sent, at, frame)
+        if (said := spoken(given)) is not None:
+            self.mapping(m, said, node, frame)
+        for keyword, argument in given.keywords.items():
+            given_to_agent = keyword == "task" and called_name(node).endswith("Agent")
+            if (is_prompt_name(keyword) or given_to_agent) and is_text(argument):
+                where = given.nodes.get(keyword, node)
+                self.text(m, keyword, argument, where, frame, Confidence.MEDIUM)
+            elif keyword in _MESSAGES and isinstance(argument, ListV) and not holds_objects(argument):
+                self.message_list(m, keyword, argument, given.nodes.get(keyword, node), frame)
+            elif keyword in ("tools", "functions"):
+                # Whoever takes tools hands them to a model, which reads them first.
+                seen = unordered_tools(argument, frame.module.place(given.nodes.get(keyword, node)))
+                if seen is not None:
+                    self.observe(seen)
+            elif (
+                keyword == "description"
+                and isinstance(argument, Str)
+                and argument.cause is not None
+                and describes_a_tool(called_name(node), given)
+            ):
+                self.tool_text(m, argument, given.nodes.get(keyword, node), frame)
+
+    def named(self, m: Machine, name: str, value: Value, node: ast.expr, frame: Frame) -> None:
+        """A name was bound."""
+        if self.silent:
+            return
+        if frame.func is None and is_text(value):
+            self.constant(m, name, value, node, frame)
+            return
+        if not is_prompt_name(name):
+            return
+        if (
+            isinstance(node, ast.Name)
+            and frame.func is not None
+            and audience.only_shown(name, frame.func.node)
+        ):
+            return
+        if isinstance(value, (Str, Choice)):
+            if not (
+                isinstance(value, Str)
+                and self.stages.between((frame.func, frame.cls, name), weight_of(value.parts))
+            ):
+                self.text(m, name, value, node, frame, Confidence.LOW)
+        elif (
+            isinstance(value, ListV)
+            and value.items
+            and name.endswith(("messages", "prompt"))
+            and not holds_objects(value)
+        ):
+            self.message_list(m, name, value, node, frame)
+
+    def constant(self, m: Machine, name: str, value: Value, node: ast.expr, frame: Frame) -> None:
+        """A name of a module or class was bound to a text: what fills its fields may be out of sight."""
+        if not audience.is_refusal(name) and (
+            constants.names_a_prompt(name) or constants.is_instruction(name, value)
+        ):
+            value = constants.with_named_fields(m, value)
+            self.constants.add(frame.module.place(node))
+        elif not is_prompt_name(name):
+            return
+        turns = constants.of_an_agent(frame.module.path, frame.cls.name if frame.cls else "", name)
+        # Programs and mails have such names as well: the text has to say it too.
+        weak = name.lower().endswith("template") and "prompt" not in name.lower()
+        self.text(m, name, value, node, frame, Confidence.LOW, turns=turns, weak=weak)
+
+    def attribute(
+        self, m: Machine, owner: Obj, name: str, value: Value, node: ast.expr, frame: Frame
+    ) -> None:
+        """An attribute was set."""
+        self.history_set(m, owner, name, value, node, frame)
+        if not self.silent:
+            self.named(m, name, value, node, frame)
+
+    def returned(self, m: Machine, value: Value, node: ast.Return, frame: Frame) -> None:
+        """A function returned something."""
+        if self.silent or frame.func is None or not isinstance(value, (Str, Template, ListV, Choice)):
+            return
+        name = frame.func.name
+        if frame.func.decorators and self.by_decorator(m, value, node, frame):
+            return
+        if (
+            "description" in name
+            and isinstance(value, Str)
+            and (value.cause or _tools_in_disorder(value, frame))
+        ):
+            self.tool_text(m, value, node, frame)
+        elif (
+            is_prompt_name(name) or ("prompt" in name and name[-6:] != "_event") or _prompt_home(frame, value)
+        ):
+            if isinstance(value, ListV):
+                if any(is_message(i.value) for i in value.items):
+                    self.message_list(m, name, value, node, frame)
+            else:
+                self.text(m, name, value, node, frame, Confidence.LOW)
+        elif isinstance(value, ListV) and is_conversation(value):
+            self.message_list(m, name, value, node, frame)
+
+    def left(self, m: Machine, frame: Frame) -> None:
+        """An entry has ended: the conversations that it filled are there, whoever sends them."""
+        if self.silent or frame.func is None:
+            return
+        for value in all_held(frame.names.values()):
+            name = value.name or "messages"
+            self.message_list(m, name, value, frame.func.node, frame, repeated=grows(value))
+        for name, mapping in frame.names.items():
+            if is_prompt_name(name) and is_sectioned(mapping):
+                self.text(m, name, mapping, frame.func.node, frame, Confidence.LOW)
+
+    def yielded(self, m: Machine, value: ListV, frame: Frame) -> None:
+        """A generator gave messages one by one."""
+        func = frame.func
+        if self.silent or func is None or not (is_prompt_name(func.name) or "prompt" in func.name):
+            return
+        self.message_list(m, func.name, value, func.node, frame)
+
+    def by_decorator(self, m: Machine, value: Value, node: ast.Return, frame: Frame) -> bool:
+        """Keep what a decorated function returns, where the decorator makes a prompt of it."""
+        func = frame.func
+        if func is None or isinstance(func.node, ast.Lambda):
+            return False
+        for decorator in func.node.decorator_list:
+            inner = Frame(func.module, {}, None, func.cls, frozen=True, outer=func.closure)
+            target = decorator.func if isinstance(decorator, ast.Call) else decorator
+            sink = m.sink(path_of(m.evaluate(target, inner)))
+            carries = sink.arguments.get("return") if sink is not None else None
+            if carries in ("system", "prompt", "user"):
+                self.text(m, f"system prompt of {func.name}", value, node, frame, Confidence.HIGH)
+                return True
+        return False
+
+    def mapping(self, m: Machine, value: DictV, node: ast.expr, frame: Frame) -> None:
+        """A mapping was written: a message, a tool, or fields named like prompts."""
+        if self.silent:
+            return
+        place = frame.module.place(node)
+        role, content = value.get("role"), value.get("content")
+        if role is not None and content is not None:
+            plain = access.plain(role)
+            layout = self._layout(m, f"message in {frame.where}", place, LayoutKind.PROMPT, Confidence.MEDIUM)
+            emitter = emitter_of(m)
+            emitter.role = engines.role_of(plain) if isinstance(plain, str) else ""
+            if emitter.role == "system":
+                emitter.section = Section.SYSTEM
+            emitter.value(content, place)
+            self.add(m, layout.with_segments(tuple(emitter.segments), emitter.gaps))
+            return
+        if is_tool(value):
+            self.tool(m, value, place, frame)
+            return
+        for key, item in value.entries.items():
+            if isinstance(key, str) and is_prompt_name(key) and isinstance(item.value, (Str, Template)):
+                self.text(m, key, item.value, node, frame, Confidence.LOW)
+
+    def entry(self, m: Machine, owner: DictV, key: Value, value: Value, node: ast.expr, frame: Frame) -> None:
+        """An entry of a mapping was set."""
+        name = access.plain(key)
+        if name in ("content", "text"):
+            self.edited(m, node, frame)
+        if (
+            not self.silent
+            and isinstance(name, str)
+            and is_prompt_name(name)
+            and isinstance(value, (Str, Template))
+        ):
+            self.text(m, name, value, node, frame, Confidence.LOW)
+
+    def opened(self, m: Machine, first: ast.expr, value: Value, node: ast.expr, frame: Frame) -> None:
+        """The text of a message was set: the first of a conversation stands in front of all its turns."""
+        if self.silent or not isinstance(value, Str) or value.plain() is not None:
+            return
+        if not (isinstance(first, ast.Subscript) and access.plain(m.evaluate(first.slice, frame)) == 0):
+            return
+        name = getattr(first.value, "id", getattr(first.value, "attr", ""))
+        turns = m.evaluate(first.value, frame)
+        if not (HISTORY.search(name) or is_history(turns)):
+            return
+        place = frame.module.place(node)
+        emitter = emitter_of(m)
+        emitter.system(value, place)
+        emitter.message += 1
+        emitter.parts((Hole(place, name, "messages"),))
+        layout = self._layout(m, f"{name} in {frame.where}", place, LayoutKind.PROMPT, Confidence.MEDIUM)
+        if set_again(m, first.value, turns, value, frame):
+            seen = Observation(
+                "history-rewritten", place, frame.module.text(node), confidence=Confidence.MEDIUM
+            )
+            layout = replace(layout, observations=(seen,))
+        self.add(m, layout.with_segments(tuple(emitter.segments)))
+
+    def message(self, m: Machine, value: Obj, node: ast.Call, frame: Frame) -> None:
+        """A message object was made."""
+        if self.silent:
+            return
+        place = frame.module.place(node)
+        emitter = emitter_of(m)
+        emitter.messages(ListV([Item(value)]), place)
+        layout = self._layout(m, f"message in {frame.where}", place, LayoutKind.PROMPT, Confidence.HIGH)
+        self.add(m, layout.with_segments(tuple(emitter.segments), emitter.gaps))
+
+    def template(
+        self, m: Machine, value: Template, node: ast.expr, frame: Frame, *, final: bool = False
+    ) -> None:
+        """A template object was made, or filled."""
+        if self.silent:
+            return
+        place = frame.module.place(node)
+        emitter = emitter_of(m)
+        if value.kind == "messages":
+            emitter.messages(value, place)
+        else:
+            emitter.role = value.role
+            emitter.section = Section.SYSTEM if value.role == "system" else Section.MESSAGES
+            emitter.parts(text.fill(value.parts, value.fields, None, False))
+        if not any(s.text for s in emitter.segments):
+            return
+        foreign = value.kind in ("jinja", "engine") and not audience.is_said(emitter.segments, node, frame)
+        if foreign or (value.kind == "jinja" and not final):
+            return
+        if audience.is_code(emitter.segments):
+            return
+        layout = self._layout(m, f"template in {frame.where}", place, LayoutKind.PROMPT, Confidence.HIGH)
+        self.add(m, layout.with_segments(tuple(emitter.segments), emitter.gaps))
+
+    def filled(self, m: Machine, result: Str, source: Str, node: ast.Call, frame: Frame) -> None:
+        """A text was formatted: a prompt if it is long, or if its name says so."""
+        name = node.func.value if isinstance(node.func, ast.Attribute) else node
+        written = frame.module.text(name)
+        named = "prompt" in written.lower()
+        if frame.func is not None and not named and audience.only_written(node, frame.func.node):
+            return
+        if not (self.silent or audience.is_refusal(written)) and (
+            named or source.literal_length() >= 200 or "template" in written.lower()
+        ):
+            self.text(m, written, result, node, frame, Confidence.LOW)
+
+    def comprehension(self, m: Machine, value: ListV, node: ast.expr, frame: Frame) -> None:
+        """A list was built by a comprehension."""
+        self.history_filtered(m, value, node, frame)
+
+    def class_defined(self, m: Machine, value: Value, frame: Frame) -> None:
+        """A class was defined: tools and signatures carry prompt text in their bodies."""
+        if self.silent or not isinstance(value, ClassV):
+            return
+        namespace = value.namespace
+        description = namespace.get("description")
+        if (
+            isinstance(description, Str)
+            and ("inputs" in namespace or "name" in namespace or "args_schema" in namespace)
+            and description.cause is not None
+        ):
+            self.tool_text(m, description, value.node, frame)
+
+    def observe(self, observation: Observation, about: Value | None = None) -> None:
+        """Keep something that is not a segment, as a layout of its own."""
+        if self.silent:
+            return
+        self.count += 1
+        key = (observation.what, observation.place)
+        if key in self.seen:
+            return
+        self.seen.add(key)
+        emitter = Emitter()
+        if isinstance(about, Str):
+            emitter.parts(about.parts)
+        self.layouts.append(
+            Layout(
+                observation.what,
+                observation.place,
+                tuple(emitter.segments),
+                LayoutKind.PROMPT,
+                observations=(observation,),
+                confidence=observation.confidence,
+            )
+        )
+
+    # ------------------------------------------------------------------ what becomes a layout
+
+    def text(
+        self,
+        m: Machine,
+        name: str,
+        value: Value,
+        node: ast.AST,
+        frame: Frame,
+        confidence: Confidence,
+        *,
+        turns: bool = False,
+        weak: bool = False,
+    ) -> None:
+        """Keep a text whose name says that it is a prompt; ``turns`` if a system text has a conversation behind it."""
+        place = frame.module.place(node)
+        emitter = emitter_of(m)
+        emitter.role = "system" if "system" in name.lower() or opens_as_system(value) else ""
+        if emitter.role:
+            emitter.section = Section.SYSTEM
+        emitter.value(value, place)
+        known = sum(len(s.text) for s in emitter.segments if s.text)
+        # However short, what changes may have a text behind it that is not seen: f"{now}\n{system_prompt}".
+        short = known < MIN_TEXT and not (known and any(s.cause for s in emitter.segments))
+        said = not weak or audience.is_addressed(emitter.segments)
+        if short or not said or audience.is_code(emitter.segments) or audience.is_page(emitter.segments):
+            return
+        layout = self._layout(m, f"{name} in {frame.where}", place, LayoutKind.PROMPT, confidence)
+        if turns and emitter.role:
+            layout = replace(layout, repeated=True)
+        self.add(m, layout.with_segments(tuple(emitter.segments), emitter.gaps))
+
+    def message_list(
+        self, m: Machine, name: str, value: ListV, node: ast.AST, frame: Frame, *, repeated: bool = False
+    ) -> None:
+        """Keep a list of messages; ``repeated`` tells that they go on in a loop that has ended."""
+        if not any(is_message(i.value) for i in value.items):
+            return
+        place = frame.module.place(node)
+        emitter = emitter_of(m)
+        emitter.messages(value, place)
+        layout = self._layout(m, f"{name} in {frame.where}", place, LayoutKind.PROMPT, Confidence.MEDIUM)
+        layout = replace(layout, repeated=layout.repeated or repeated)
+        self.add(m, layout.with_segments(tuple(emitter.segments), emitter.gaps))
+
+    def tool(self, m: Machine, value: DictV, place: Place, frame: Frame) -> None:
+        """Keep one tool definition."""
+        if value.cause is None:
+            return
+        emitter = emitter_of(m)
+        emitter.tools(ListV([Item(value)]), place)
+        layout = self._layout(m, f"tool in {frame.where}", place, LayoutKind.PROMPT, Confidence.MEDIUM)
+        self.add(m, layout.with_segments(tuple(emitter.segments), emitter.gaps))
+
+    def tool_text(self, m: Machine, value: Str, node: ast.AST, frame: Frame) -> None:
+        """Keep a text that becomes part of a tool's definition."""
+        place = frame.module.place(node)
+        emitter = emitter_of(m)
+        emitter.section = Section.TOOLS
+        emitter.parts(value.parts)
+        layout = self._layout(m, f"tool in {frame.where}", place, LayoutKind.PROMPT, Confidence.MEDIUM)
+        self.add(m, layout.with_segments(tuple(emitter.segments), emitter.gaps))
+
+    def _layout(
+        self, m: Machine, name: str, place: Place, kind: LayoutKind, confidence: Confidence
+    ) -> Layout:
+        gaps = ("the evaluation budget was used up here",) if m.exhausted else ()
+        return Layout(
+            name, place, (), kind, complete=not gaps, gaps=gaps, confidence=confidence, repeated=m.repeats()
+        )
+
+    def add(self, m: Machine, layout: Layout) -> None:
+        """Keep a layout unless an equal one is there."""
+        if self.silent or (not layout.segments and not layout.observations and not layout.parameters):
+            return
+        self.count += 1
+        key = (
+            layout.kind,
+            tuple(
+                (s.place, s.section, s.cause.kind if s.cause else None, s.cause.scope if s.cause else None)
+                for s in layout.segments
+            ),
+            tuple(layout.observations and (o.what, o.place) for o in layout.observations),
+            tuple((p.name, p.text, p.choices) for p in layout.parameters),
+            layout.repeated,
+            layout.place in self.constants,
+        )
+        if key in self.seen:
+            return
+        self.seen.add(key)
+        self.layouts.append(replace(layout, segments=layout.segments))
+
+
+def _tools_in_disorder(value: Str, frame: Frame) -> bool:
+    """Tell whether a description that a function of a tool returns repeats something in no fixed order."""
+    func = frame.func
+    names = f"{func.name} {func.cls.name if func.cls else ''}" if func is not None else ""
+    return ("tool" in names.lower() or "skill" in names.lower()) and disorder(value.parts) is not None
+
+
+def _prompt_home(frame: Frame, value: Value) -> bool:
+    """Tell whether a long text is made in a class or file that says it holds prompts."""
+    return isinstance(value, Str) and value.literal_length() >= 80 and holds_prompts(frame.module, frame.cls)

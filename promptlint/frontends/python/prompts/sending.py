@@ -1,0 +1,126 @@
+"""Functions that send a prompt through another: nothing in them has a telling name.
+
+A program has its own ``ask(text)`` or ``Answer(backstory=text)`` from a library, and calls it with whatever
+it likes::
+
+    def summary(pages):
+        return ask(f"Summarise in five lines.\\n{pages}")
+
+``ask`` names a client and messages; ``summary`` is where the prompt is made.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from promptlint.frontends.python.evaluate import objects
+from promptlint.frontends.python.syntax.nodes import walk
+from promptlint.frontends.python.syntax.slicing import tells_of_prompts
+from promptlint.frontends.python.values.values import ClassV, Ext, FuncV, ModuleV, Unknown, Value
+
+if TYPE_CHECKING:
+    from promptlint.frontends.python.evaluate.machine import Machine
+    from promptlint.frontends.python.values.modules import Module
+
+_MAKING = frozenset(
+    (
+        "format",
+        "format_map",
+        "replace",
+        "join",
+        "substitute",
+        "safe_substitute",
+        "render",
+        "build",
+        "getvalue",
+    )
+)
+MIN_TEXT = 12  # known characters of a text that is worth a look
+
+
+def sends(m: Machine, module: Module, func: FuncV, cls: ClassV | None) -> bool:
+    """Tell whether a function makes a text, or has one made, and hands it to what sends prompts."""
+    found = walk(func.node)
+    makes = any(map(_is_text, found))
+    return any(
+        _is_sender(_callee(m, module, n.func, cls), m)
+        for n in found
+        if isinstance(n, ast.Call) and (_gives(n) if makes else _hands_on(n))
+    )
+
+
+def _is_text(node: ast.AST) -> bool:
+    if isinstance(node, ast.JoinedStr):
+        known = (v.value for v in node.values if isinstance(v, ast.Constant))
+        return sum(len(text) for text in known if isinstance(text, str)) >= MIN_TEXT
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Attribute) and node.func.attr in _MAKING
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mod)
+
+
+def _gives(node: ast.Call) -> bool:
+    return bool(node.args or node.keywords)
+
+
+def _hands_on(node: ast.Call) -> bool:
+    """Tell whether a call is given what a method of the same object returns: ``ask(self.rules(), question)``."""
+    return any(
+        isinstance(given, ast.Call)
+        and isinstance(given.func, ast.Attribute)
+        and isinstance(given.func.value, ast.Name)
+        and given.func.value.id in ("self", "cls")
+        for given in (*node.args, *(keyword.value for keyword in node.keywords))
+    )
+
+
+def _callee(m: Machine, module: Module, node: ast.expr, cls: ClassV | None) -> Value | None:
+    """Return what a call names, as far as the names of the module and the methods of the class tell."""
+    if isinstance(node, ast.Name):
+        return objects.module_name(m, module, node.id)
+    if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)):
+        known = isinstance(node, ast.Attribute) and node.attr in m.catalog.sinks_by_suffix
+        dotted = _path(node) if known else ""
+        return Ext(dotted) if dotted else None
+    if node.value.id in ("self", "cls"):
+        return cls.find(node.attr) if cls is not None else None
+    owner = objects.module_name(m, module, node.value.id)
+    if isinstance(owner, ModuleV):
+        return objects.module_name(m, owner.module, node.attr)
+    return Ext(f"{owner.path}.{node.attr}") if isinstance(owner, Ext | Unknown) else None
+
+
+def _path(node: ast.expr) -> str:
+    """Return ``OpenAI().responses.create`` for such an expression, else an empty text."""
+    if isinstance(node, ast.Attribute):
+        owner = _path(node.value)
+        return f"{owner}.{node.attr}" if owner else ""
+    if isinstance(node, ast.Call):
+        made = _path(node.func)
+        return f"{made}()" if made else ""
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _is_sender(callee: Value | None, m: Machine) -> bool:
+    if isinstance(callee, Ext | Unknown):
+        return m.sink(callee.path) is not None
+    if isinstance(callee, ClassV):
+        return _makes_turns(callee)
+    return (
+        isinstance(callee, FuncV)
+        and not isinstance(callee.node, ast.Lambda)
+        and tells_of_prompts(callee.node)
+    )
+
+
+def _makes_turns(cls: ClassV) -> bool:
+    """Tell whether a class writes messages: ``{"role": who, "content": text}``; remembered on its node."""
+    known: bool | None = getattr(cls.node, "_makes_turns", None)
+    if known is None:
+        known = "role" in cls.module.lines(cls.node) and any(
+            (isinstance(n, ast.Dict) and any(getattr(key, "value", None) == "role" for key in n.keys))
+            or (isinstance(n, ast.keyword) and n.arg == "role")
+            for n in walk(*cls.node.body)
+        )
+        cls.node._makes_turns = known  # type: ignore[attr-defined]
+    return known

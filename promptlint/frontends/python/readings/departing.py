@@ -1,0 +1,282 @@
+"""What is sent and not kept, told by the form: the next request has another turn at that place.
+
+::
+
+    outgoing = messages + [{"role": "user", "content": f"{context}\\n{question}"}]      with its context …
+    reply = create(messages=outgoing)
+    messages.append({"role": "user", "content": question})                          … and kept without
+
+    reply = create(messages=messages)
+    messages[-1]["content"] = question            the same, taken off afterwards
+
+    [*messages[:-1], REMINDER, messages[-1]]      a reminder that moves behind each new turn
+
+    outgoing = [dict(m) for m in messages]        a copy whose last turn alone says more
+    outgoing[-1]["content"] = f"{now}: {text}"
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from promptlint.frontends.python.readings.turnlists import (
+    SENT_AS,
+    Body,
+    Seen,
+    is_list,
+    is_turns,
+    last_name,
+    parts_of,
+)
+from promptlint.frontends.python.syntax.nodes import walk
+from promptlint.frontends.python.values.naming import called_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_COPIES = frozenset({"list", "copy", "deepcopy"})
+_USER = frozenset({"user", "human"})
+
+
+@dataclass(slots=True)
+class _Kept:
+    """A list of turns while a function is read: whether it was sent since its last turn, and what that says."""
+
+    said: ast.expr | None = None  # the text of the user's turn at its end
+    sent: bool = False
+    taken: ast.expr | None = None  # the text of the user's turn that was taken off after it was sent
+
+
+def departing(body: Body) -> Seen:
+    """Yield the turns that a function sends and keeps otherwise."""
+    cut = any(node.upper is not None for node in body.of(ast.Slice))
+    calls = [node for node in body.of(ast.Call) if any(k.arg in SENT_AS for k in node.keywords)]
+    if body.of(ast.UnaryOp):  # ``copy[-1]``
+        yield from _copied(body)
+    if not (cut or calls):
+        return
+    made = {
+        node.targets[0].id: node.value
+        for node in body.of(ast.Assign)
+        if isinstance(node.targets[0], ast.Name)
+    }
+    if cut:
+        for whole in (*body.of(ast.BinOp), *body.of(ast.List)):
+            yield from _between(whole, body.lists)
+            yield from _looked_up_in_front(whole, body, made)
+    if calls:
+        yield from _kept_without(body, calls, made)
+        yield from _changed_after(body, made)
+
+
+def _turns_of(node: ast.expr, lists: frozenset[str]) -> str | None:
+    """Return the list of turns that an expression is, or is a part of, as text: ``self.messages`` of its slice."""
+    if isinstance(node, ast.Subscript):
+        node = node.value
+    return ast.unparse(node) if is_list(node, lists) or is_turns(node) else None
+
+
+def _from_end(node: ast.expr, bound: str) -> str | None:
+    """Return how many turns from its end a list is cut at: ``1`` of ``m[:-1]`` (upper) and of ``m[-1:]`` (lower)."""
+    if not isinstance(node, ast.Subscript):
+        return None
+    at: ast.expr | None = node.slice
+    if isinstance(at, ast.Slice):
+        other = at.lower if bound == "upper" else at.upper
+        at = getattr(at, bound) if other is None or bound == "upper" else None
+    elif bound == "upper":
+        return None
+    return ast.unparse(at.operand) if isinstance(at, ast.UnaryOp) and isinstance(at.op, ast.USub) else None
+
+
+def _between(node: ast.expr, lists: frozenset[str]) -> Seen:
+    """Yield what stands between the last turns of a list and those in front of them."""
+    parts = list(parts_of(node))
+    for at, part in enumerate(parts[:-2]):
+        cut = _from_end(part, "upper")
+        if cut is None or (turns := _turns_of(part, lists)) is None:
+            continue
+        rest = parts[at + 1 :]
+        behind = next((i for i, p in enumerate(rest) if _turns_of(p, lists) == turns), 0)
+        if behind and _from_end(rest[behind], "lower") == cut:
+            yield "history-inserted", rest[0]
+
+
+def _looked_up_in_front(whole: ast.expr, body: Body, made: dict[str, ast.expr]) -> Seen:
+    """Yield what stands at a fixed place from the front of a list, and is looked up by what the function is given."""
+    parts = list(parts_of(whole))
+    given = {arg.arg for arg in (*body.function.args.args, *body.function.args.kwonlyargs)} - {"self", "cls"}
+    for first, extra, rest in zip(parts, parts[1:], parts[2:], strict=False):
+        turns = _turns_of(first, body.lists)
+        if turns is None or _turns_of(rest, body.lists) != turns or not isinstance(first, ast.Subscript):
+            continue
+        front = first.slice.upper if isinstance(first.slice, ast.Slice) else None
+        back = (
+            rest.slice.lower
+            if isinstance(rest, ast.Subscript) and isinstance(rest.slice, ast.Slice)
+            else None
+        )
+        if body.number(front) is None or body.number(front) != body.number(back):
+            continue
+        said = made.get(extra.id, extra) if isinstance(extra, ast.Name) else extra
+        if any(isinstance(n, ast.Call) and _given_to(n, given) for n in _with_made(said, made)):
+            yield "history-inserted", extra
+
+
+def _with_made(node: ast.expr, made: dict[str, ast.expr]) -> Iterator[ast.AST]:
+    """Yield what stands in an expression, and in what the names in it were made of."""
+    for part in walk(node):
+        yield part
+        if isinstance(part, ast.Name) and part.id in made:
+            yield from walk(made[part.id])
+
+
+def _given_to(call: ast.Call, names: set[str]) -> bool:
+    return any(isinstance(n, ast.Name) and n.id in names for arg in call.args for n in walk(arg))
+
+
+def _user_text(node: ast.AST) -> ast.expr | None:
+    """Return what a message of the user says: ``{"role": "user", "content": x}``, ``HumanMessage(content=x)``."""
+    if isinstance(node, ast.Dict):
+        given = {getattr(k, "value", None): v for k, v in zip(node.keys, node.values, strict=True)}
+    elif isinstance(node, ast.Call):
+        name = called_name(node)
+        given = {k.arg: k.value for k in node.keywords}
+        if name in ("HumanMessage", "UserMessage"):
+            given.setdefault("role", ast.Constant("user"))
+            if node.args:
+                given.setdefault("content", node.args[0])
+        elif name.startswith(("add", "append", "save", "store")) and len(node.args) == 2:
+            given = {"role": node.args[0], "content": node.args[1]}
+        elif name in ("add_user_message", "add_user") and len(node.args) == 1:
+            return node.args[0]
+    else:
+        return None
+    role = given.get("role")
+    return given.get("content") if isinstance(role, ast.Constant) and role.value in _USER else None
+
+
+def _says(node: ast.expr, made: dict[str, ast.expr], depth: int = 0) -> Iterator[str]:
+    """Yield the names that a text is made of, those that stand for a text of this function looked into."""
+    for part in walk(node):
+        if isinstance(part, ast.Name | ast.Attribute):
+            yield ast.unparse(part)
+            if isinstance(part, ast.Name) and part.id in made and depth < 3:
+                yield from _says(made[part.id], made, depth + 1)
+
+
+def _says_more(sent: ast.expr, kept: ast.expr, made: dict[str, ast.expr]) -> bool:
+    """Tell whether a text has another in it, and something else besides."""
+    name = ast.unparse(kept)
+    if not isinstance(kept, ast.Name | ast.Attribute) or ast.unparse(sent) == name:
+        return False
+    text = made.get(sent.id, sent) if isinstance(sent, ast.Name) else sent
+    written = isinstance(text, ast.JoinedStr | ast.BinOp | ast.Call)
+    return written and name in set(_says(text, made))
+
+
+def _kept_without(body: Body, calls: list[ast.Call], made: dict[str, ast.expr]) -> Seen:
+    """Yield the user's turn in what a call sends, where a list of turns gets it without a part of it."""
+    for call in calls:
+        [value] = [k.value for k in call.keywords if k.arg in SENT_AS][:1]
+        if isinstance(value, ast.Name):
+            value = made.get(value.id, value)
+        parts = list(parts_of(value))
+        text = _user_text(parts[-1]) if len(parts) > 1 else None
+        lists = {turns for p in parts[:-1] if (turns := _turns_of(p, body.lists)) is not None}
+        if text is None or not lists:
+            continue
+        if any(_says_more(text, other, made) for other in _kept_texts(body, lists)):
+            yield "history-rewritten", text
+
+
+def _kept_texts(body: Body, lists: set[str]) -> Iterator[ast.expr]:
+    """Yield what turns of the user say that are added to lists, or handed to whoever keeps them."""
+    for node in body.of(ast.Call):
+        if not isinstance(node.func, ast.Attribute):
+            continue
+        if node.func.attr in ("append", "extend", "insert"):
+            if ast.unparse(node.func.value) in lists:
+                yield from _texts(*node.args)
+        elif (text := _user_text(node)) is not None and not called_name(node)[:1].isupper():
+            yield text
+    for changed in body.of(ast.AugAssign):
+        if ast.unparse(changed.target) in lists:
+            yield from _texts(changed.value)
+
+
+def _texts(*nodes: ast.expr) -> Iterator[ast.expr]:
+    for part in nodes:
+        for one in parts_of(part):
+            if (text := _user_text(one)) is not None:
+                yield text
+
+
+def _changed_after(body: Body, made: dict[str, ast.expr]) -> Seen:
+    """Yield where the user's last turn is changed after it was sent, before another came."""
+    lists: dict[str, _Kept] = {}
+    for node in body.steps:  # in the order of the text
+        if isinstance(node, ast.Call):
+            for keyword in node.keywords:
+                if keyword.arg in SENT_AS:
+                    for part in parts_of(keyword.value):
+                        if (known := lists.get(ast.unparse(part))) is not None:
+                            known.sent = True
+            if isinstance(node.func, ast.Attribute) and node.func.attr in ("append", "pop"):
+                known = lists.setdefault(ast.unparse(node.func.value), _Kept())
+                if node.func.attr == "append" and node.args:
+                    text = _user_text(node.args[0])
+                    if known.taken is not None and text is not None and _says_more(known.taken, text, made):
+                        yield "history-rewritten", node
+                    known.said, known.sent, known.taken = text, False, None
+                elif known.sent and (not node.args or ast.unparse(node.args[0]) == "-1"):
+                    known.taken = known.said
+        elif isinstance(node, ast.Assign) and (owner := _last_turn(node.targets[0])) is not None:
+            known = lists.get(owner, _Kept())
+            new = _user_text(node.value) or node.value
+            if known.sent and known.said is not None and _says_more(known.said, new, made):
+                yield "history-rewritten", node.targets[0]
+
+
+def _last_turn(target: ast.expr) -> str | None:
+    """Return the list whose last turn, or the text of it, is set: ``messages[-1]["content"]``, ``messages[-1]``."""
+    if (isinstance(target, ast.Attribute) and target.attr in ("content", "text")) or (
+        isinstance(target, ast.Subscript) and getattr(target.slice, "value", None) in ("content", "text")
+    ):
+        target = target.value
+    if isinstance(target, ast.Subscript) and ast.unparse(target.slice) == "-1":
+        return ast.unparse(target.value)
+    return None
+
+
+def _copied(body: Body) -> Seen:
+    """Yield where the last turn of a copy is given another text: the next request has it without."""
+    copies: set[str] = set()
+    for node in body.steps:  # in the order of the text
+        if not isinstance(node, ast.Assign):
+            continue
+        target = node.targets[0]
+        if isinstance(target, ast.Name) and _is_copy(node.value, body.lists):
+            copies.add(target.id)
+        elif (
+            isinstance(target, ast.Subscript | ast.Attribute)
+            and _last_turn(target) in copies
+            and (_user_text(node.value) or "content" in ast.unparse(target))
+            and not isinstance(node.value, ast.Constant)
+        ):
+            yield "history-rewritten", target
+
+
+def _is_copy(node: ast.expr, lists: frozenset[str]) -> bool:
+    """Tell whether an expression is a list of turns made anew, with the same turns: ``[dict(m) for m in messages]``."""
+    if isinstance(node, ast.ListComp):
+        one = node.generators[0]
+        same = isinstance(node.elt, ast.Call) and last_name(one.target) in map(last_name, node.elt.args)
+        return same and not one.ifs and _turns_of(one.iter, lists) is not None
+    if isinstance(node, ast.Call) and called_name(node) in _COPIES:
+        given = [*node.args, *([node.func.value] if isinstance(node.func, ast.Attribute) else [])]
+        return any(_turns_of(one, lists) for one in given)
+    parts = list(parts_of(node)) if isinstance(node, ast.List) else []
+    return len(parts) == 1 and _turns_of(parts[0], lists) is not None

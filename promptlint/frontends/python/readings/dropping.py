@@ -1,0 +1,233 @@
+"""Turns that a function leaves out by their number, size or kind, told by its form, as in `trimming`.
+
+What is left stands somewhere else in the next request, or is followed by something else::
+
+    return system + others[-n:]                  a window over the last turns
+
+    while removed < excess:                      turns of one kind are taken out of the middle
+        if is_image(messages[i]): messages.pop(i)
+
+    for block in blocks:                         parts of the first turns are left out, until enough are
+        if excess > 0: excess -= 1; continue
+        kept.append(block)
+
+    trim_messages(messages, max_tokens=limit)    a library does it
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from promptlint.frontends.python.readings.turnlists import Body, Seen, is_turns, last_name, parts_of
+from promptlint.frontends.python.syntax.nodes import children, walk
+from promptlint.frontends.python.values.naming import called_name, is_about_marks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_TRIMS = re.compile(r"^(trim|trim_messages|truncate_messages|trim_history)$")
+# What a function does that gives a window of a conversation for a request, not for somebody to look at.
+_FOR_A_REQUEST = re.compile(
+    r"filter|reduc|window|trim|truncat|evict|limit|recent|context|prompt|compress|compact|prepare|build|buffer",
+    re.IGNORECASE,
+)
+_MANY = re.compile(r"max|limit|budget|remain|quota|token|keep|to_remove|to_delete", re.IGNORECASE)
+_OF_TOOLS = re.compile(
+    r"(!=|not in)\s*\(?['\"](tool|function|tool_result|thinking|reasoning)['\"]|not .*tool_calls"
+)
+# Whoever deletes one message, or moves the system's, does not shorten a conversation.
+_BY_WHAT_IT_IS = re.compile(r"(\.|_|\b)(id|uid|uuid|key|role)\b")
+
+
+def dropping(body: Body) -> Seen:
+    """Yield where a function leaves turns out."""
+    yield from _windows(body)
+    yield from _taken_out(body)
+    yield from _until_enough(body)
+    for node in body.of(ast.Call):
+        if node.args and _TRIMS.search(called_name(node)):
+            by = {keyword.arg for keyword in node.keywords}
+            if is_turns(node.args[0]) and by & {"max_tokens", "max_length", "token_counter"}:
+                yield "history-cut", node
+    yield from _kinds_left_out(body)
+
+
+def _kinds_left_out(body: Body) -> Seen:
+    """Yield where an object drops the results of tools from the turns that it keeps, all but the newest of which were sent."""
+    for node in body.of(ast.Assign):
+        made = node.value
+        if (
+            isinstance(made, ast.ListComp)
+            and isinstance(node.targets[0], ast.Attribute)
+            and is_turns(node.targets[0])
+            and ast.unparse(made.generators[0].iter) == ast.unparse(node.targets[0])
+            and any(_OF_TOOLS.search(ast.unparse(test)) for test in made.generators[0].ifs)
+        ):
+            yield "history-cut", made
+
+
+def _windows(body: Body) -> Seen:
+    """Yield the windows over the last turns that a function gives back, where its name says what for."""
+    if not (_FOR_A_REQUEST.search(body.function.name) or _FOR_A_REQUEST.search(body.owner)):
+        return
+    given = _given(body)
+    arguments = {arg.arg for arg in (*body.function.args.args, *body.function.args.kwonlyargs)}
+    for node in body.steps:
+        if isinstance(node, ast.Return) and node.value is not None:
+            values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+        elif isinstance(node, ast.Assign) and last_name(node.targets[0]) in given:
+            values = [node.value]
+        else:
+            continue
+        for part in (part for value in values for part in parts_of(value)):
+            if _is_window(part, arguments):
+                yield "history-cut", part
+
+
+def _given(body: Body) -> set[str]:
+    """Return the names that a function returns, or whose elements are in what it returns."""
+    out: set[str] = set()
+    for node in reversed(body.steps):  # from where it is given to where it is made
+        value = node.value if isinstance(node, ast.Return) else None
+        if isinstance(node, ast.Assign) and last_name(node.targets[0]) in out:
+            value = node.value
+        if value is not None:
+            out |= {name for part in parts_of(value) if (name := last_name(part)) is not None}
+    return out
+
+
+def _is_window(node: ast.expr, arguments: set[str]) -> bool:
+    """Tell whether an expression is the last turns of a conversation, more than the very last: ``turns[-n:]``.
+
+    Where a caller says how many, the function only looks them up.
+    """
+    if not (isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and is_turns(node.value)):
+        return False
+    part = node.slice
+    negative = isinstance(part.lower, ast.UnaryOp) and isinstance(part.lower.op, ast.USub)
+    if part.lower is None or not negative or part.upper is not None or part.step is not None:
+        return False
+    asked = any(isinstance(n, ast.Name) and n.id in arguments - {"self"} for n in walk(part.lower))
+    return not asked and ast.unparse(part.lower) != "-1"
+
+
+def _taken_out(body: Body) -> Seen:
+    """Yield where a loop takes turns out of a conversation, of which there are too many, at other places than its end."""
+    too_many: bool | None = None  # until the first loop needs it
+    for loop, inside in body.loops:
+        taken = [
+            *(node.value for node in inside if isinstance(node, ast.Expr) and _takes_one(node.value)),
+            *(node for node in inside if isinstance(node, ast.Delete) and _is_one(node.targets[0])),
+        ]
+        if not taken:
+            continue
+        if too_many is None:
+            too_many = _too_many(body)
+        few = not isinstance(loop, ast.While) and _leaves_last(loop.iter)
+        if (few or too_many or any(map(_used_up, inside))) and not any(map(_by_what_it_is, inside)):
+            yield from (("history-cut", node) for node in taken)
+
+
+def _takes_one(call: ast.expr) -> bool:
+    """Tell whether a call takes one turn, not a fixed one, out of a list: ``messages.pop(i)``."""
+    return (
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and call.func.attr in ("pop", "remove")
+        and is_turns(call.func.value)
+        and len(call.args) == 1
+        and isinstance(call.args[0], ast.Name)
+    )
+
+
+def _is_one(target: ast.expr) -> bool:
+    """Tell whether an expression is one turn, not a fixed one: ``messages[i]``."""
+    return isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Name) and is_turns(target.value)
+
+
+def _too_many(body: Body) -> bool:
+    """Tell whether a function compares something with a limit."""
+    return any(
+        isinstance(node.ops[0], ast.Gt | ast.GtE | ast.Lt | ast.LtE) and _MANY.search(ast.unparse(node))
+        for node in body.of(ast.Compare)
+    )
+
+
+def _used_up(node: ast.AST) -> bool:
+    """Tell whether a condition asks whether what is kept with a turn has run out: ``turns[i].left < 0``."""
+    return (
+        isinstance(node, ast.Compare)
+        and isinstance(node.ops[0], ast.Lt | ast.LtE)
+        and getattr(node.comparators[0], "value", None) == 0
+        and any(isinstance(n, ast.Subscript) and is_turns(n.value) for n in walk(node.left))
+    )
+
+
+def _by_what_it_is(node: ast.AST) -> bool:
+    return isinstance(node, ast.Compare) and _BY_WHAT_IT_IS.search(ast.unparse(node)) is not None
+
+
+def _leaves_last(node: ast.expr) -> bool:
+    """Tell whether a loop runs over all but the last of something: ``images[:-2]``."""
+    upper = (
+        node.slice.upper if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) else None
+    )
+    return isinstance(upper, ast.UnaryOp) and isinstance(upper.op, ast.USub)
+
+
+def _until_enough(body: Body) -> Seen:
+    """Yield where a loop counts down how much of a conversation it leaves out, from its beginning on."""
+    if not body.loops:
+        return
+    excess = {
+        name
+        for node in body.of(ast.Assign)
+        if isinstance(node.value, ast.BinOp)
+        and isinstance(node.value.op, ast.Sub)
+        and (name := last_name(node.targets[0])) is not None
+    }
+    seen: set[int] = set()
+    for loop, inside in body.loops:
+        if not excess or is_about_marks(loop):
+            continue
+        for test in inside:
+            if not isinstance(test, ast.If) or id(test) in seen or not _asks(test.test, excess):
+                continue
+            seen.add(id(test))
+            for node in test.body:
+                if (
+                    isinstance(node, ast.AugAssign)
+                    and isinstance(node.op, ast.Sub)
+                    and last_name(node.target) in excess
+                    and _of_turns(body)
+                ):
+                    yield "history-cut", node
+
+
+def _asks(test: ast.expr, names: set[str]) -> bool:
+    """Tell whether a condition asks whether one of some numbers is not used up: ``left > 0``."""
+    return any(
+        isinstance(node, ast.Compare)
+        and isinstance(node.ops[0], ast.Gt)
+        and last_name(node.left) in names
+        and getattr(node.comparators[0], "value", None) == 0
+        for node in walk(test)
+    )
+
+
+def _of_turns(body: Body) -> bool:
+    """Tell whether a function runs over messages, or the parts of messages."""
+    return bool(body.lists) or any(
+        is_turns(node)
+        for loop, _ in body.loops
+        if not isinstance(loop, ast.While)
+        for node in _within(loop.iter)
+    )
+
+
+def _within(node: ast.AST) -> Iterator[ast.AST]:
+    yield node
+    for child in children(node):
+        yield from _within(child)

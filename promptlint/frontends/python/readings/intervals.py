@@ -1,0 +1,149 @@
+"""How often a request is sent, where the program says so: a sleep in its loop, or a schedule.
+
+Observed is the interval only; whether a cache keeps its prefix for that long is the rule's to judge.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from promptlint.frontends.python.readings.turnlists import last_name
+from promptlint.frontends.python.syntax.nodes import children, walk
+from promptlint.frontends.python.values.naming import called_name
+from promptlint.layout import Layout, Observation, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from promptlint.frontends.python.values.modules import Module
+    from promptlint.source import Place
+
+_WORDS = re.compile(r"\bsleep\(|\bevery\(|[\"']interval[\"']|IntervalTrigger")
+_UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800}
+
+
+def with_intervals(module: Module, layouts: list[Layout]) -> list[Layout]:
+    """Return the layouts, those with marks carrying the interval at which the program sends them."""
+    if module.tree is None or not any(map(_marked, layouts)) or not _WORDS.search(module.source.text):
+        return layouts
+    found = list(_paced(module, module.tree))
+    return [_with(module, layout, found) if _marked(layout) else layout for layout in layouts]
+
+
+def _marked(layout: Layout) -> bool:
+    return any(segment.breakpoint for segment in layout.segments) or any(
+        parameter.name in ("cache_control", "prompt_cache_options") for parameter in layout.parameters
+    )
+
+
+def _with(module: Module, layout: Layout, found: list[tuple[Place, Place, float]]) -> Layout:
+    """Add the shortest interval of the code around a request."""
+    around = [
+        (seconds, at)
+        for where, at, seconds in found
+        if layout.place.path == module.path and where.span.start <= layout.place.span.start < where.span.end
+    ]
+    if not around:
+        return layout
+    seconds, at = min(around, key=lambda item: item[0])
+    seen = Observation(
+        "ttl-short",
+        layout.place,
+        f"one call in {seconds:g} s",
+        related=(Step(at, f"every {seconds:g} s"),),
+        data={"interval_seconds": f"{seconds:g}"},
+    )
+    return replace(layout, observations=(*layout.observations, seen))
+
+
+def _paced(module: Module, tree: ast.Module) -> Iterator[tuple[Place, Place, float]]:
+    """Yield code that runs at an interval, where the interval is set, and its seconds."""
+    constants = {
+        statement.targets[0].id: statement.value
+        for statement in tree.body
+        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
+    }
+    functions = {
+        node.name: node for node in walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+    for node in walk(tree):
+        if isinstance(node, ast.While | ast.For | ast.AsyncFor):
+            for call in _sleeps(node):
+                seconds = _number(call.args[0], constants) if call.args else None
+                if seconds:
+                    at = module.place(call)
+                    yield module.place(node), at, seconds
+                    yield from (
+                        (module.place(functions[name]), at, seconds)
+                        for name in _calls(node) & functions.keys()
+                    )
+        elif isinstance(node, ast.Call) and (scheduled := _scheduled(node, constants)):
+            name, seconds = scheduled
+            if name in functions:
+                yield module.place(functions[name]), module.place(node), seconds
+
+
+def _sleeps(loop: ast.While | ast.For | ast.AsyncFor) -> Iterator[ast.Call]:
+    """Yield the sleeps that every turn of a loop takes: not those after an error or on a condition."""
+    waiting: list[ast.AST] = list(loop.body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If | ast.ExceptHandler | ast.While | ast.For | ast.FunctionDef | ast.Lambda):
+            continue
+        if isinstance(node, ast.Call) and called_name(node) == "sleep":
+            yield node
+        waiting.extend(children(node))
+
+
+def _calls(loop: ast.AST) -> set[str]:
+    return {called_name(node) for node in walk(loop) if isinstance(node, ast.Call)}
+
+
+def _scheduled(call: ast.Call, constants: dict[str, ast.expr]) -> tuple[str, float] | None:
+    """Return the function and interval of ``every(n).minutes.do(f)`` or ``add_job(f, "interval", minutes=n)``."""
+    name = last_name(call.func)
+    if name == "do" and call.args and isinstance(call.func, ast.Attribute):
+        unit = call.func.value
+        every = unit.value if isinstance(unit, ast.Attribute) else None
+        if (
+            isinstance(every, ast.Call)
+            and last_name(every.func) == "every"
+            and isinstance(unit, ast.Attribute)
+        ):
+            count = _number(every.args[0], constants) if every.args else 1.0
+            factor = _UNITS.get(unit.attr.rstrip("s"))
+            return (last_name(call.args[0]) or "", count * factor) if count and factor else None
+    if name == "add_job" and len(call.args) > 1:
+        trigger = call.args[1]
+        plain = isinstance(trigger, ast.Constant) and trigger.value == "interval"
+        made = isinstance(trigger, ast.Call) and last_name(trigger.func) == "IntervalTrigger"
+        keywords = (
+            call.keywords if plain else trigger.keywords if made and isinstance(trigger, ast.Call) else []
+        )
+        parts = [
+            (_number(keyword.value, constants) or 0.0) * _UNITS[(keyword.arg or "").rstrip("s")]
+            for keyword in keywords
+            if (keyword.arg or "").rstrip("s") in _UNITS
+        ]
+        return (last_name(call.args[0]) or "", sum(parts)) if sum(parts) else None
+    return None
+
+
+def _number(node: ast.expr, constants: dict[str, ast.expr]) -> float | None:
+    """Return a constant number: a literal, a product of such, or a name of the module."""
+    if (
+        isinstance(node, ast.Constant)
+        and isinstance(node.value, int | float)
+        and not isinstance(node.value, bool)
+    ):
+        return float(node.value)
+    if isinstance(node, ast.Name) and node.id in constants:
+        rest = {name: value for name, value in constants.items() if name != node.id}
+        return _number(constants[node.id], rest)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        left, right = _number(node.left, constants), _number(node.right, constants)
+        return None if left is None or right is None else left * right
+    return None

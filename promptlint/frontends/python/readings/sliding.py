@@ -1,0 +1,185 @@
+"""Lists of turns that lose their first ones whenever a turn is added, told by the form, as in `trimming`.
+
+::
+
+    if len(self.turns) > limit: self.turns = self.turns[2:]       or self.turns.pop(0)
+    store[user] = store[user][-30:]
+    fit([turns[0]] + turns[2:], limit)                            all but the first and one more, again and again
+    islice(reversed(turns), n)
+    [RemoveMessage(id=m.id) for m in turns[:-4]]
+
+Half of a list or more at once, and only when it is full, is one miss in many turns.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from promptlint.frontends.python.readings.turnlists import (
+    Body,
+    Seen,
+    exceeds,
+    grows,
+    is_list,
+    is_message,
+    is_turns,
+    is_turns_name,
+    last_name,
+    parts_of,
+)
+from promptlint.frontends.python.syntax.nodes import children, walk
+from promptlint.frontends.python.values.naming import HISTORY, called_name
+
+
+def sliding(body: Body) -> Seen:
+    """Yield where a list of turns becomes what is behind its first ones."""
+    yield from _own_end(body)
+    sliced = bool(body.of(ast.Slice))
+    if sliced and body.loops:
+        yield from _skipped(body)
+    for whole in (*body.of(ast.BinOp), *body.of(ast.List)) if sliced else ():
+        yield from _all_but_second(whole, body)
+    for call in body.of(ast.Call):
+        if called_name(call) == "islice" and call.args and _turned(call.args[0], body):
+            yield "history-cut", call
+    for made in body.of(ast.ListComp) if sliced else ():
+        if isinstance(made.elt, ast.Call) and called_name(made.elt) == "RemoveMessage":
+            source = made.generators[0].iter
+            if (
+                isinstance(source, ast.Subscript)
+                and isinstance(source.slice, ast.Slice)
+                and source.slice.upper
+            ):
+                yield "history-cut", made
+
+
+def _own_end(body: Body) -> Seen:
+    """Yield where what is kept loses its first turns, in place or by an assignment."""
+    cuts = [
+        (node, kept)
+        for node in (body.of(ast.Assign) if body.of(ast.Slice) else ())
+        if isinstance(kept := node.value, ast.Subscript)
+        and isinstance(kept.slice, ast.Slice)
+        and kept.slice.upper is None
+    ]
+    statements: list[ast.Expr | ast.Assign] = [*body.of(ast.Expr), *body.of(ast.Assign)]
+    taken = [
+        (statement, call)
+        for statement in statements
+        if (call := _first_taken(statement.value, body)) is not None
+    ]
+    if not (cuts or taken):
+        return
+    conditions: list[ast.While | ast.If] = [*body.of(ast.While), *body.of(ast.If)]
+    tests = {id(node): test.test for test in conditions for node in test.body}
+    added = frozenset(
+        ast.unparse(node.func.value)
+        for node in body.of(ast.Call)
+        if isinstance(node.func, ast.Attribute)
+        and node.func.attr == "append"
+        and node.args
+        and is_message(node.args[0])
+    )
+    for node, kept in cuts:
+        target = node.targets[0]
+        if _holds_turns(target, added, body) and _loses_first(kept, target, tests.get(id(node)), body):
+            yield "history-cut", kept
+    for statement, call in taken:
+        if _is_full(tests.get(id(statement))):
+            yield "history-cut", call
+
+
+def _skipped(body: Body) -> Seen:
+    """Yield the turns behind those that a loop counts until the rest fits: ``turns[skip:]``.
+
+    A loop that ends where the turns do, or at the first of another kind, counts them for another reason.
+    """
+    counted: set[str] = set()
+    inner: set[int] = set()
+    for loop, inside in body.loops:
+        growing = grows(inside)
+        tests = [n.test for n in inside if isinstance(n, ast.If) and isinstance(n.body[-1], ast.Break)]
+        if isinstance(loop, ast.While):
+            tests.append(loop.test)
+        limits = [n for test in tests if growing for n in walk(test) if exceeds(n)]
+        if limits:
+            sides = {last_name(side) for n in limits for side in children(n)}
+            counted |= growing - sides
+            inner |= {id(n) for n in inside}
+    for part in body.of(ast.Subscript) if counted else ():
+        if (
+            isinstance(part.slice, ast.Slice)
+            and part.slice.upper is None
+            and last_name(part.slice.lower or part) in counted
+            and id(part) not in inner
+            and (is_list(part.value, body.lists) or is_turns(part.value))
+        ):
+            yield "history-cut", part
+
+
+def _holds_turns(target: ast.expr, added: frozenset[str], body: Body) -> bool:
+    """Tell whether turns are kept in what an assignment sets: by its name, its key, or what is appended to it."""
+    if isinstance(target, ast.Subscript) and isinstance(key := getattr(target.slice, "value", None), str):
+        return is_turns_name(key)
+    return is_turns(target) or is_list(target, body.lists) or ast.unparse(target) in added
+
+
+def _loses_first(kept: ast.Subscript, target: ast.expr, test: ast.expr | None, body: Body) -> bool:
+    """Tell whether the turns behind the first ones are kept: because there are too many, or each time."""
+    lower = kept.slice.lower if isinstance(kept.slice, ast.Slice) else None
+    same = ast.unparse(kept.value) == ast.unparse(target)
+    last = isinstance(lower, ast.UnaryOp) and isinstance(lower.op, ast.USub)
+    if lower is None or (last and ast.unparse(lower) == "-1"):
+        return False
+    if test is None:
+        return last and not isinstance(target, ast.Name) and (same or is_turns(kept.value))
+    return same and _is_full(test) and not _in_a_large_step(lower, test, body)
+
+
+def _is_full(test: ast.expr | None) -> bool:
+    return test is not None and any(map(exceeds, walk(test)))
+
+
+def _in_a_large_step(lower: ast.expr, test: ast.expr, body: Body) -> bool:
+    """Tell whether half of a full list or more goes: ``if len(turns) > 60: turns = turns[-20:]``."""
+    limit = body.number(test.comparators[0]) if isinstance(test, ast.Compare) else None
+    if limit is None:
+        return False
+    if isinstance(lower, ast.UnaryOp):
+        kept = body.number(lower.operand)
+        return kept is not None and 2 * kept <= limit
+    gone = body.number(lower)
+    return gone is not None and 2 * gone >= limit
+
+
+def _first_taken(call: ast.expr, body: Body) -> ast.Call | None:
+    """Return a call that takes the first turn of a list which only its use tells to be one of turns."""
+    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)):
+        return None
+    owner, first = call.func.value, getattr(call.args[0], "value", None) if call.args else None
+    takes = call.func.attr == "popleft" or (call.func.attr == "pop" and first == 0)
+    named = HISTORY.search(last_name(owner) or "") is not None  # followed, and told where it is sent
+    return call if takes and not named and is_list(owner, body.lists) else None
+
+
+def _all_but_second(whole: ast.expr, body: Body) -> Seen:
+    """Yield what is behind the first turns in a list that begins with the very first: ``[turns[0]] + turns[2:]``."""
+    parts = list(parts_of(whole))
+    first, rest = (parts[0], parts[1]) if len(parts) > 1 else (None, None)
+    if (
+        isinstance(first, ast.Subscript)
+        and isinstance(rest, ast.Subscript)
+        and getattr(first.slice, "value", None) == 0
+        and isinstance(rest.slice, ast.Slice)
+        and rest.slice.upper is None
+        and (body.number(rest.slice.lower) or 0) > 1
+        and (is_list(rest.value, body.lists) or is_turns(rest.value))
+        and ast.unparse(first.value) == ast.unparse(rest.value)
+    ):
+        yield "history-cut", rest
+
+
+def _turned(node: ast.expr, body: Body) -> bool:
+    """Tell whether an expression is a list of turns from its end: ``reversed(turns)``."""
+    turned = isinstance(node, ast.Call) and called_name(node) == "reversed" and bool(node.args)
+    return turned and (is_turns(node.args[0]) or is_list(node.args[0], body.lists))  # type: ignore[attr-defined]

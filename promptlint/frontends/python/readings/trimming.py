@@ -1,0 +1,340 @@
+"""Functions that make a conversation shorter: turns dropped at the front, summarised, or emptied in place.
+
+Trimmers are written in many ways, and what they return goes through callers that the evaluator does not follow.
+Their form is telling enough. In each of these, ``messages`` is a parameter or local so named, or annotated as a
+list of messages::
+
+    for m in reversed(messages):                 a window is filled from the end,
+        if used + count(m) > budget: break       until the budget is used up
+        kept.insert(0, m)
+
+    kept = [m for m in messages if m["role"] == "system"]     all but the first and the last turn is dropped
+    kept.append(messages[-1])
+
+    messages = messages[:i] + [summary] + messages[i + 1:]    a turn is replaced by something else
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import replace
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from promptlint.frontends.python.readings.aging import aging
+from promptlint.frontends.python.readings.compacting import compacting
+from promptlint.frontends.python.readings.departing import departing
+from promptlint.frontends.python.readings.downgrading import downgrading
+from promptlint.frontends.python.readings.dropping import dropping
+from promptlint.frontends.python.readings.forgetting import forgetting
+from promptlint.frontends.python.readings.placing import placing, withdrawn, withheld
+from promptlint.frontends.python.readings.sliding import sliding
+from promptlint.frontends.python.readings.speaking import speaks_to_a_model
+from promptlint.frontends.python.readings.turnlists import (
+    Body,
+    Function,
+    Seen,
+    counts_up_to,
+    exceeds,
+    falls_over,
+    from_the_end,
+    grows,
+    is_list,
+    keeps,
+    kept_turns,
+    last_name,
+    names_of,
+    numbers,
+    read,
+)
+from promptlint.frontends.python.syntax.nodes import definitions, walk, within
+from promptlint.frontends.python.values.naming import HISTORY
+from promptlint.layout import Confidence, Layout, LayoutKind, Observation
+
+if TYPE_CHECKING:
+    from promptlint.frontends.python.values.modules import Module
+    from promptlint.source import Span
+
+_TELLS = ('"role"', "'role'", "message", "Message")
+_ROLE = re.compile(r"\.role\b")
+# Without one of these words a function has no conversation: most are done with at a glance.
+_WORDS = (
+    *("message", "hist", "turn", "conv", "transcript", "dialog"),  # and whatever returns something
+    *("msgs", "chat", "role", "memory", "rounds"),
+    *("reversed(", "[::-1]", ".pop(0)", "popleft"),  # of a list that another function fills with messages
+)
+_BUDGET = re.compile(r"budget|remain|available|token|quota|limit", re.IGNORECASE)
+_SYSTEM = re.compile(r"system|developer", re.IGNORECASE)
+
+
+def trimming(module: Module) -> list[Layout]:
+    """Return a layout without text that carries where a module shortens conversations; none where it does not."""
+    text = module.source.text
+    if module.tree is None or not (any(word in text for word in _TELLS) or _ROLE.search(text)):
+        return []
+    nodes = definitions(module.tree)
+    classes = {
+        id(inner): node.name for node in nodes if isinstance(node, ast.ClassDef) for inner in node.body
+    }
+    known = numbers(module.tree)
+    bodies = [
+        read(classes.get(id(function)) or PurePosixPath(module.path).stem, function, known)
+        for function in nodes
+        if isinstance(function, Function) and _tells_of_turns(module.lines(function))
+    ]
+    kept = frozenset().union(*map(kept_turns, bodies))
+    faults = [_faults(replace(body, lists=body.lists | kept) if kept else body) for body in bodies]
+    if "tools=" in text:
+        outer = _outermost([body.function for body in bodies])
+        faults += (withheld(function) for function in outer if "tools=" in module.lines(function))
+    seen = [
+        Observation(what, module.place(node), module.text(node), confidence=Confidence.MEDIUM)
+        for form in faults
+        for what, node in form
+    ]
+    if not seen or not speaks_to_a_model(module):
+        return []
+    seen = _widest(seen)
+    return [
+        Layout(
+            f"conversation in {module.path}", seen[0].place, (), LayoutKind.PROMPT, observations=tuple(seen)
+        )
+    ]
+
+
+def _outermost(functions: list[Function]) -> list[Function]:
+    """Leave out functions inside of others."""
+    out: list[Function] = []
+    for one in sorted(functions, key=lambda f: f.lineno):
+        if not out or one.lineno > (out[-1].end_lineno or 0):
+            out.append(one)
+    return out
+
+
+def _tells_of_turns(text: str) -> bool:
+    lowered = text.lower()
+    return any(word in lowered for word in _WORDS)
+
+
+def _widest(seen: list[Observation]) -> list[Observation]:
+    """Leave out what is a part of what another observation says alike: ``return note, turns[-n:]``."""
+    inner: set[tuple[str, Span]] = set()
+    furthest: dict[str, int] = {}
+    distinct = {(one.what, one.place.span) for one in seen}
+    # One that starts no later and is no shorter comes first: it holds all that end before it does.
+    for what, span in sorted(distinct, key=lambda one: (one[1].start, -one[1].end)):
+        if what in furthest and span.end <= furthest[what]:
+            inner.add((what, span))
+        else:
+            furthest[what] = span.end
+    return [one for one in seen if (one.what, one.place.span) not in inner]
+
+
+def _faults(body: Body) -> Seen:
+    lists = body.lists
+    for form in (sliding, compacting, placing, withdrawn, forgetting, dropping, departing):
+        yield from form(body)
+    yield from list(downgrading(body)) or aging(body)  # the first says more of the same
+    if not lists and not any(HISTORY.search(n.attr) for n in body.of(ast.Attribute)):
+        return
+    for loop, inside in body.loops:
+        if not isinstance(loop, ast.While) and from_the_end(loop.iter, lists):
+            turn = names_of(loop.target)
+            if (stop := _stops_at_limit(inside) or _fits(inside, turn)) and (
+                keeps(inside, turn) or _cuts_there(inside, lists)
+            ):
+                yield "history-cut", stop
+        elif isinstance(loop, ast.For | ast.While):
+            falling = (
+                _falls(loop, inside, body) if isinstance(loop, ast.For) else _counts_down(loop, inside, lists)
+            )
+            if falling is not None:
+                yield "history-cut", falling
+    for step in body.steps:
+        if not isinstance(step, ast.Call) and _replaces_one(step.value, lists):
+            yield "history-rewritten", step
+    yield from _first_and_last(body)
+
+
+def _stops_at_limit(inside: list[ast.AST]) -> ast.AST | None:
+    """Return the condition under which a loop is left because a budget is used up."""
+    counters = grows(inside)
+    for node in inside:
+        if (
+            isinstance(node, ast.If)
+            and any(isinstance(s, ast.Break | ast.Return) for s in (*node.body, *node.orelse))
+            and any(exceeds(n) or counts_up_to(n, counters) for n in walk(node.test))
+        ):
+            return node.test
+    return None
+
+
+def _fits(inside: list[ast.AST], turn: frozenset[str]) -> ast.AST | None:
+    """Return the condition under which a loop puts a turn into another list, if that is a limit."""
+    for node in inside:
+        if isinstance(node, ast.If) and keeps(walk(*node.body), turn):
+            limits = (n for n in walk(node.test) if exceeds(n) and _BUDGET.search(ast.unparse(n)))
+            if any(limits):
+                return node.test
+    return None
+
+
+def _cuts_there(inside: list[ast.AST], lists: frozenset[str]) -> bool:
+    """Tell whether a loop, where it is left, gives the turns behind an index: ``return messages[i:]``."""
+    return any(
+        isinstance(node, ast.Return)
+        and node.value is not None
+        and any(_part(value, lists, "lower") for value in getattr(node.value, "elts", [node.value]))
+        for node in inside
+    )
+
+
+def _falls(loop: ast.For, inside: list[ast.AST], body: Body) -> ast.AST | None:
+    """Return where a loop that takes turns by a falling index stops: ``for i in range(len(messages) - 1, -1, -1)``."""
+    lists = body.lists
+    if not (isinstance(loop.target, ast.Name) and falls_over(loop.iter, lists)):
+        return None
+    index = loop.target.id
+    turns = {index}
+    for node in inside:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            value = node.value
+            if (
+                isinstance(value, ast.Subscript)
+                and is_list(value.value, lists)
+                and last_name(value.slice) == index
+            ):
+                turns.add(node.targets[0].id)
+    if (
+        keeps(inside, frozenset(turns))
+        or _keeps_element(inside, lists)
+        or _cuts_there(inside, lists)
+        or _begins_there(index, inside, body)
+    ):
+        return _stops_at_limit(inside)
+    return None
+
+
+def _begins_there(index: str, inside: list[ast.AST], body: Body) -> bool:
+    """Tell whether turns are taken from where a loop has got to, behind it: ``start = i``, ``messages[start:]``."""
+    starts = {
+        node.targets[0].id
+        for node in inside
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and last_name(node.value) == index
+    }
+    return any(
+        isinstance(node.slice, ast.Slice)
+        and node.slice.lower is not None
+        and last_name(node.slice.lower) in starts
+        and is_list(node.value, body.lists)
+        for node in body.of(ast.Subscript)
+        if starts
+    )
+
+
+def _keeps_element(inside: list[ast.AST], lists: frozenset[str]) -> bool:
+    """Tell whether a loop puts elements of a conversation into another list: ``kept.insert(0, messages[i])``."""
+    return any(
+        isinstance(node, ast.Call)
+        and last_name(node.func) in ("append", "insert", "appendleft")
+        and node.args
+        and isinstance(node.args[-1], ast.Subscript)
+        and not isinstance(node.args[-1].slice, ast.Slice)
+        and is_list(node.args[-1].value, lists)
+        for node in inside
+    )
+
+
+def _counts_down(loop: ast.While, inside: list[ast.AST], lists: frozenset[str]) -> ast.AST | None:
+    """Return where a loop that takes turns by a falling index stops: ``turn = messages[i]; …; i -= 1``."""
+    falling = {
+        n.target.id
+        for n in inside
+        if isinstance(n, ast.AugAssign) and isinstance(n.op, ast.Sub) and isinstance(n.target, ast.Name)
+    }
+    for node in loop.body:
+        if (
+            isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.Subscript)
+            and is_list(node.value.value, lists)
+            and last_name(node.value.slice) in falling
+            and isinstance(node.targets[0], ast.Name)
+            and keeps(inside, frozenset({node.targets[0].id}))
+        ):
+            return _stops_at_limit(inside)
+    return None
+
+
+def _replaces_one(node: ast.expr | None, lists: frozenset[str]) -> bool:
+    """Tell whether an expression is a conversation with another turn at an index: ``m[:i] + [x] + m[i + 1:]``."""
+    if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add)):
+        return False
+    left, right = node.left, node.right
+    if not (
+        isinstance(left, ast.BinOp) and isinstance(left.op, ast.Add) and isinstance(left.right, ast.List)
+    ):
+        return False
+    return _part(left.left, lists, "upper") and _part(right, lists, "lower")
+
+
+def _part(node: ast.expr, lists: frozenset[str], bound: str) -> bool:
+    """Tell whether an expression is a conversation up to, or from, an index that is not fixed."""
+    if not (
+        isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and is_list(node.value, lists)
+    ):
+        return False
+    at = getattr(node.slice, bound)
+    return at is not None and any(isinstance(n, ast.Name) for n in walk(at))
+
+
+def _first_and_last(body: Body) -> Seen:
+    """Find a list of the system messages to which the last turn of the same conversation is appended."""
+    lists = body.lists
+    firsts = {
+        node.targets[0].id: node
+        for node in body.of(ast.Assign)
+        if isinstance(node.targets[0], ast.Name)
+        and isinstance(node.value, ast.ListComp)
+        and is_list(node.value.generators[0].iter, lists)
+        and any(_only_system(test) for test in node.value.generators[0].ifs)
+    }
+    if not firsts:
+        return
+    for node in within(body.function.body):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in ("append", "extend")
+            and (first := firsts.get(last_name(node.func.value) or "")) is not None
+            and node.args
+            and _is_end(node.args[0], lists)
+        ) or (
+            isinstance(node, ast.BinOp)
+            and isinstance(node.op, ast.Add)
+            and (first := firsts.get(last_name(node.left) or "")) is not None
+            and _is_end(node.right, lists)
+        ):
+            yield "history-cut", first
+
+
+def _only_system(test: ast.expr) -> bool:
+    return (
+        isinstance(test, ast.Compare)
+        and isinstance(test.ops[0], ast.Eq)
+        and bool(_SYSTEM.search(ast.unparse(test)))
+    )
+
+
+def _is_end(node: ast.expr, lists: frozenset[str]) -> bool:
+    """Tell whether an expression is the last turn of a conversation, alone or in a list: ``messages[-1]``."""
+    if isinstance(node, ast.List) and len(node.elts) == 1:
+        node = node.elts[0]
+    if not (isinstance(node, ast.Subscript) and is_list(node.value, lists)):
+        return False
+    at = node.slice
+    return (
+        isinstance(at, ast.UnaryOp) and isinstance(at.op, ast.USub) and isinstance(at.operand, ast.Constant)
+    )

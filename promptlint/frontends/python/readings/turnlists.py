@@ -1,0 +1,382 @@
+"""What the forms in which programs shorten conversations are made of: lists of turns, limits, windows.
+
+All of them look at a function as `Body` has read it, and name things by the words here.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from types import MappingProxyType
+from typing import TypeGuard, TypeVar
+
+from promptlint.frontends.python.syntax.nodes import walk, within
+from promptlint.frontends.python.values.naming import HISTORY, called_name
+
+_OF_MESSAGES = re.compile(
+    r"(?:list|List|Sequence|Iterable|MutableSequence|deque|Deque)\[.*(?:Message|MessageParam|ChatTurn)\w*\b"
+)
+_LIMIT = re.compile(
+    r"token|budget|max|limit|window|remain|available|quota|size|length|\blen\b|count|keep", re.IGNORECASE
+)
+
+# Names of lists of turns. What is counted, identified or printed of them is another thing.
+_TURNS = re.compile(
+    r"(^|_)(messages|msgs|turns|rounds|history|hist|conv(ersation)?|dialogue|posts|exchanges|log|topics|episodes)(_|$)",
+    re.IGNORECASE,
+)
+_ABOUT = re.compile(
+    r"_(id|ids|key|count|counts|length|len|size|text|str|name|path|file|dir|type|images?|level|format|limit|tokens)$",
+    re.IGNORECASE,
+)
+SENT_AS = frozenset({"messages", "contents", "input", "chat_history", "message_history"})
+"""What calls that send a conversation name it by."""
+
+# One turn, or text, that stands for several, and what makes it.
+SUMMARY = re.compile(
+    r"summar|compress|compact|condens|placeholder|omi(t|ss)|truncat|prun|(^|_)note(_|$)", re.IGNORECASE
+)
+
+_Node = TypeVar("_Node", bound=ast.AST)
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Loop = ast.For | ast.AsyncFor | ast.While
+_LOOPS = frozenset((ast.For, ast.AsyncFor, ast.While))
+_STEPS = frozenset((ast.Assign, ast.Return, ast.Call))
+Seen = Iterator[tuple[str, ast.AST]]
+"""What a form finds: the observation's name, and where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A function, read once for all forms.
+
+    ``owner`` is the name of its class, or of its file. ``steps`` are its assignments, returns and calls in the
+    order of the text, functions and classes inside left out, annotated assignments among them without what they
+    are annotated with; ``loops`` are those in it, each with all that stands in its body. Most nodes are nothing that a form looks at, so that each asks for those of its kinds (`of`).
+    ``numbers`` are the constants of the file.
+    """
+
+    owner: str
+    function: Function
+    steps: list[ast.Assign | ast.Return | ast.Call]
+    lists: frozenset[str]
+    loops: list[tuple[Loop, list[ast.AST]]]
+    kinds: dict[type[ast.AST], list[ast.AST]]
+    numbers: Mapping[str, int]
+
+    def of(self, kind: type[_Node]) -> list[_Node]:
+        """Return the nodes of a kind, in the order of the text."""
+        return self.kinds.get(kind, [])  # type: ignore[return-value]
+
+    def number(self, node: ast.expr | None) -> int | None:
+        """Return a number that is written, or the value of a constant."""
+        value = self.numbers.get(node.id) if isinstance(node, ast.Name) else getattr(node, "value", None)
+        return value if isinstance(value, int) else None
+
+
+def numbers(tree: ast.Module) -> dict[str, int]:
+    """Return the constants of a file that are numbers."""
+    return {
+        node.targets[0].id: node.value.value
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, int)
+    }
+
+
+def read(owner: str, function: Function, known: Mapping[str, int] = MappingProxyType({})) -> Body:
+    """Read a function."""
+    kinds: defaultdict[type[ast.AST], list[ast.AST]] = defaultdict(list)
+    steps: list[ast.Assign | ast.Return | ast.Call] = []
+    loops: list[tuple[Loop, list[ast.AST]]] = []
+    for node in within(function.body):
+        if isinstance(node, ast.AnnAssign) and node.value is not None:
+            node = ast.copy_location(ast.Assign([node.target], node.value), node)
+        kind = node.__class__
+        kinds[kind].append(node)
+        if kind in _STEPS:
+            steps.append(node)  # type: ignore[arg-type]
+        elif kind in _LOOPS:
+            loops.append((node, walk(*node.body)))  # type: ignore[attr-defined, arg-type]
+    body = Body(owner, function, steps, frozenset(), loops, dict(kinds), known)
+    return replace(body, lists=_conversations(body))
+
+
+@lru_cache(maxsize=4096)
+def is_summary_name(name: str) -> bool:
+    """Tell whether a name is one of a turn or text that stands for several, or of what makes it."""
+    return SUMMARY.search(name) is not None
+
+
+def is_turns(node: ast.AST) -> bool:
+    """Tell whether a name or attribute is called like a list of turns."""
+    name = last_name(node)
+    return name is not None and is_turns_name(name)
+
+
+@lru_cache(maxsize=4096)
+def is_turns_name(name: str) -> bool:
+    """Tell whether a name is one of a list of turns."""
+    if _ABOUT.search(name):
+        return False
+    return _TURNS.search(name) is not None or HISTORY.search(name) is not None
+
+
+def _conversations(body: Body) -> frozenset[str]:
+    """Return the names in a function that hold the turns of a conversation."""
+    args = body.function.args
+    names = {
+        arg.arg
+        for arg in [*args.posonlyargs, *args.args, *args.kwonlyargs]
+        if HISTORY.search(arg.arg)
+        or (_may_be_generic(arg.annotation) and _OF_MESSAGES.search(ast.unparse(arg.annotation)))
+    }
+    names |= set(_run_over(body))
+    for node in body.of(ast.Assign):  # in the order of the text
+        target = node.targets[0]
+        if isinstance(target, ast.Name):
+            source = _whole(node.value)
+            if HISTORY.search(target.id) or (source is not None and source in names):
+                names.add(target.id)
+    return frozenset(names | _groups(body, names))
+
+
+def _groups(body: Body, turns: set[str]) -> set[str]:
+    """Return the names of lists of turns that belong together, made of all turns and laid flat again.
+
+    ``units = grouped(turns)`` and ``[m for unit in units for m in unit]``.
+    """
+    flat = {
+        made.generators[0].iter.id
+        for made in body.of(ast.ListComp)
+        if len(made.generators) == 2
+        and isinstance(made.generators[0].iter, ast.Name)
+        and last_name(made.generators[1].iter) == last_name(made.generators[0].target)
+    }
+    out: set[str] = set()
+    for node in (
+        reversed(body.of(ast.Assign)) if flat else ()
+    ):  # from where they are laid flat to where they are made
+        target, value = node.targets[0], node.value
+        if isinstance(target, ast.Name) and target.id in flat:
+            if (source := _whole(value)) is not None:
+                flat.add(source)
+            given = value.value if isinstance(value, ast.Await) else value
+            if isinstance(given, ast.Call) and any(last_name(a) in turns or is_turns(a) for a in given.args):
+                out |= flat
+    return out
+
+
+def kept_turns(body: Body) -> frozenset[str]:
+    """Return the attributes that hold turns, by what a function does with them.
+
+    It adds messages to them, or pairs of a role and a text; or it makes a message of each element.
+    """
+    added = {
+        owner.attr
+        for node in body.of(ast.Call)
+        if isinstance(node.func, ast.Attribute)
+        and node.func.attr == "append"
+        and isinstance(owner := node.func.value, ast.Attribute)
+        and len(node.args) == 1
+        and (is_message(node.args[0]) or _is_pair(node.args[0]))
+    }
+    for loop, inside in body.loops:
+        source = loop.iter if not isinstance(loop, ast.While) else None
+        if isinstance(source, ast.Attribute) and isinstance(loop, ast.For) and _made_of(loop.target, inside):
+            added.add(source.attr)
+    for made in body.of(ast.ListComp):
+        one = made.generators[0]
+        if isinstance(one.iter, ast.Attribute) and _made_of(one.target, [made.elt]):
+            added.add(one.iter.attr)
+    return frozenset(added)
+
+
+def _made_of(element: ast.expr, inside: list[ast.AST]) -> bool:
+    """Tell whether a message is made of what a loop runs over."""
+    names = names_of(element)
+    return any(is_message(node) and not names.isdisjoint(names_of(node)) for node in inside)
+
+
+def _is_pair(node: ast.expr) -> bool:
+    """Tell whether an expression is who speaks, and what: ``("user", text)``, ``(role, text)``."""
+    if not isinstance(node, ast.Tuple) or len(node.elts) != 2:
+        return False
+    who = node.elts[0]
+    return last_name(who) in ("role", "speaker") or getattr(who, "value", None) in (
+        "user",
+        "assistant",
+        "human",
+        "ai",
+    )
+
+
+def _may_be_generic(annotation: ast.expr | None) -> TypeGuard[ast.expr]:
+    return annotation is not None and not isinstance(annotation, (ast.Name, ast.Attribute))
+
+
+def _run_over(body: Body) -> Iterator[str]:
+    """Yield the lists whose elements are asked for their role."""
+    for loop, inside in body.loops:
+        if isinstance(loop, ast.While) or not isinstance(loop.iter, ast.Name):
+            continue
+        if _ask_for_role(loop.target, inside):
+            yield loop.iter.id
+    comprehensions: list[ast.ListComp | ast.GeneratorExp] = [
+        *body.of(ast.ListComp),
+        *body.of(ast.GeneratorExp),
+    ]
+    for made in comprehensions:
+        for one in made.generators:
+            if isinstance(one.iter, ast.Name) and _ask_for_role(one.target, walk(made.elt, *one.ifs)):
+                yield one.iter.id
+
+
+def _ask_for_role(turn: ast.expr, inside: list[ast.AST]) -> bool:
+    """Tell whether something is done with the role of what a loop runs over: ``m.role``, ``m["role"]``."""
+    if not isinstance(turn, ast.Name):
+        return False
+    for node in inside:
+        if isinstance(node, ast.Attribute):
+            key: object = node.attr
+        elif isinstance(node, ast.Subscript):
+            key = getattr(node.slice, "value", "")
+        else:
+            continue
+        if key == "role" and isinstance(node.value, ast.Name) and node.value.id == turn.id:
+            return True
+    return False
+
+
+def _whole(node: ast.expr) -> str | None:
+    """Return the list that an expression copies or cuts: ``messages[1:]``, ``list(messages)``, ``copy(messages)``."""
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+        return last_name(node.value)
+    if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
+        return (
+            last_name(node.args[0]) if called_name(node) in ("list", "copy", "deepcopy", "reversed") else None
+        )
+    return last_name(node)
+
+
+def last_name(node: ast.AST) -> str | None:
+    """Return the last word of a name or attribute: ``messages`` for ``self.messages``."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def is_list(node: ast.AST, lists: frozenset[str]) -> bool:
+    """Tell whether an expression is one of the lists of turns, or an attribute named like one."""
+    name = last_name(node)
+    return name is not None and (
+        name in lists or (isinstance(node, ast.Attribute) and HISTORY.search(name) is not None)
+    )
+
+
+def _given_to(name: str, node: ast.expr) -> ast.expr | None:
+    """Return what a call of a plain name is given first: ``messages`` for ``list(messages)``."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name and node.args:
+        return node.args[0]
+    return None
+
+
+def from_the_end(node: ast.expr, lists: frozenset[str]) -> bool:
+    """Tell whether a loop runs over a conversation backwards: ``reversed(messages)``, ``messages[::-1]``."""
+    if (turned := _given_to("reversed", node)) is not None:
+        whole = _given_to("list", turned) or turned
+        if isinstance(whole, ast.Subscript) and isinstance(whole.slice, ast.Slice):
+            whole = whole.value  # ``reversed(messages[1:])``: the first always stays
+        return is_list(whole, lists)
+    if not (isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice)):
+        return False
+    step = node.slice.step
+    return isinstance(step, ast.UnaryOp) and isinstance(step.op, ast.USub) and is_list(node.value, lists)
+
+
+def falls_over(node: ast.expr, lists: frozenset[str]) -> bool:
+    """Tell whether a loop runs over the places in a conversation backwards: ``range(len(messages) - 1, -1, -1)``."""
+    turned = _given_to("reversed", node)
+    call = turned or node
+    if not (isinstance(call, ast.Call) and last_name(call.func) == "range" and call.args):
+        return False
+    falls = len(call.args) == 3 and isinstance(call.args[2], ast.UnaryOp)
+    return (falls or turned is not None) and any(is_list(n, lists) for a in call.args[:2] for n in walk(a))
+
+
+def exceeds(node: ast.AST) -> bool:
+    """Tell whether a comparison is one with a limit, or with nothing left: ``used > budget``, ``left == 0``."""
+    if not isinstance(node, ast.Compare):
+        return False
+    if isinstance(node.ops[0], ast.Gt | ast.GtE | ast.Lt | ast.LtE):
+        return _LIMIT.search(ast.unparse(node)) is not None
+    other = node.comparators[0]
+    return isinstance(node.ops[0], ast.Eq) and isinstance(other, ast.Constant) and other.value == 0
+
+
+def grows(inside: list[ast.AST]) -> frozenset[str]:
+    """Return the names that a loop, by what stands in it, counts with."""
+    return frozenset(
+        n.target.id for n in inside if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)
+    )
+
+
+def counts_up_to(test: ast.AST, counters: frozenset[str]) -> bool:
+    """Tell whether a comparison is one of what was counted with anything: ``used > 4000``, ``cost > left``."""
+    return (
+        isinstance(test, ast.Compare)
+        and isinstance(test.ops[0], ast.Gt | ast.GtE | ast.Lt | ast.LtE)
+        and any(isinstance(n, ast.Name) and n.id in counters for n in walk(test))
+    )
+
+
+def is_message(node: ast.AST) -> bool:
+    """Tell whether an expression makes a message: ``{"role": r, …}``, ``Message(role=r, …)``, ``HumanMessage(…)``."""
+    if isinstance(node, ast.Dict):
+        return any(getattr(key, "value", None) == "role" for key in node.keys)
+    return isinstance(node, ast.Call) and (
+        any(keyword.arg == "role" for keyword in node.keywords) or called_name(node).endswith("Message")
+    )
+
+
+def names_of(target: ast.AST) -> frozenset[str]:
+    """Return the names that a loop gives to its element: ``role`` and ``text`` of ``for role, text in turns``."""
+    return frozenset(n.id for n in walk(target) if isinstance(n, ast.Name))
+
+
+def keeps(inside: list[ast.AST], turn: frozenset[str]) -> bool:
+    """Tell whether a loop, by what stands in it, puts its turn into another list, or a message made of it."""
+    for node in inside:
+        added: list[ast.expr] = []
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr in ("append", "insert", "appendleft"):
+                added = node.args
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and isinstance(node.left, ast.List):
+            added = node.left.elts
+        for one in added:
+            if last_name(one) in turn or (is_message(one) and not turn.isdisjoint(names_of(one))):
+                return True
+    return False
+
+
+def parts_of(node: ast.expr) -> Iterator[ast.expr]:
+    """Yield what a list is put together of: ``a`` and ``b`` of ``[*a, b]`` and of ``a + b``."""
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            waiting += (node.right, node.left)
+        elif isinstance(node, ast.List | ast.Tuple):
+            waiting += (e.value if isinstance(e, ast.Starred) else e for e in reversed(node.elts))
+        elif isinstance(node, ast.IfExp):
+            waiting.append(node.body)
+        elif isinstance(node, ast.Call) and last_name(node.func) in ("list", "tuple") and node.args:
+            waiting.append(node.args[0])
+        else:
+            yield node

@@ -1,0 +1,308 @@
+"""Which statements of a function can matter for a prompt; the others are not run.
+
+Most of a program does something else. A statement matters when it gives something away (a return, a
+changed object, a call that names prompts or messages) or when it defines a name that such a statement
+uses, directly or through other names::
+
+    started = time.time()            no
+    docs = store.search(question)    yes, `text` uses it
+    log.info("%d found", len(docs))  no
+    text = render(docs)              yes, the call below uses it
+    client.complete(prompt=text)     yes
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from promptlint.frontends.python.syntax import nodes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_TELLING = re.compile(
+    r"prompt|message|system|instruction|history|template|persona|\bllm|chat|complet|generat|descript|\brole\b|content|conversation"
+    r"|invoke|agent|query_engine|converse|render|tool|^responses$",
+    re.IGNORECASE,
+)
+_STRICT = re.compile(
+    r"prompt|message|instruction|template|history|persona|complet|generate|converse|invoke|descript|system|chat|conversation|^role$|^responses$|(^|_)(llm|gpt|claude|gemini)",
+    re.IGNORECASE,
+)
+_SENDS = re.compile(
+    r"^chat|complet|generate|invoke|llm|predict|respons|converse|(^|_)ask(_|$)", re.IGNORECASE
+)
+_CHANGES = frozenset(
+    (
+        "append",
+        "extend",
+        "insert",
+        "update",
+        "add",
+        "pop",
+        "remove",
+        "clear",
+        "setdefault",
+        "appendleft",
+        "popleft",
+        "sort",
+    )
+)
+_GROWING = frozenset(("append", "extend", "insert", "update", "add", "setdefault"))
+_KEY = (
+    16  # characters of a text that may be a key, or the name of something; a longer one is said to somebody
+)
+_WORD = 20  # characters below which a text is looked at as a name
+_QUIET = frozenset(
+    ("debug", "info", "warning", "warn", "error", "exception", "critical", "log", "print", "sleep")
+)
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def skipped(node: Function) -> frozenset[int]:
+    """Return the ids of the statements that need not run, remembered on the node."""
+    known: frozenset[int] | None = getattr(node, "_skipped", None)
+    if known is None:
+        known = node._skipped = _skipped(node)  # type: ignore[union-attr]
+    return known
+
+
+def tells_of_prompts(node: Function) -> bool:
+    """Tell whether a function, or one within it, names prompts, messages or calls to a model."""
+    known: bool | None = getattr(node, "_tells", None)
+    if known is None:
+        names = [node.name, *(ast.unparse(d) for d in node.decorator_list)]
+        known = any(map(_strict, names)) or any(
+            tells_of_prompts(s) if isinstance(s, Function) else digest(s).strict
+            for s in nodes.statements(node.body)
+        )
+        node._tells = known  # type: ignore[union-attr]
+    return known
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """What stands in one statement, those inside it left out: found in one walk, used several times."""
+
+    strict: bool  # names prompts, messages or a call to a model, and does not only log
+    telling: bool  # the same by a wider choice of words
+    gives: bool  # changes an object, or hands something out otherwise than by its result
+    used: frozenset[str]
+    defined: frozenset[str]
+    texts: bool  # writes an f-string, or a text that is longer than a key
+    alters: bool  # assigns to an attribute or element, or fills a collection
+    yields: bool
+    yields_value: bool
+
+
+def digest(statement: ast.stmt) -> Digest:
+    """Return what stands in a statement, remembered on its node."""
+    known: Digest | None = getattr(statement, "_digest", None)
+    if known is None:
+        known = statement._digest = _digest(statement)  # type: ignore[attr-defined]
+    return known
+
+
+def _digest(statement: ast.stmt) -> Digest:
+    used: set[str] = set()
+    defined: set[str] = set()
+    words: set[str] = set()
+    gives = texts = alters = yields = yields_value = False
+    for node in nodes.own(statement):
+        kind = node.__class__
+        if kind is ast.Name:
+            (defined if node.ctx.__class__ is ast.Store else used).add(node.id)  # type: ignore[attr-defined]
+        elif kind is ast.Attribute:
+            words.add(node.attr)  # type: ignore[attr-defined]
+            if node.ctx.__class__ is not ast.Load:  # type: ignore[attr-defined]
+                gives = True
+                alters = alters or node.ctx.__class__ is ast.Store  # type: ignore[attr-defined]
+        elif kind is ast.Constant:
+            text = node.value  # type: ignore[attr-defined]
+            if isinstance(text, str):
+                texts = texts or len(text) > _KEY
+                if len(text) < _WORD:
+                    words.add(text)
+        elif kind is ast.keyword:
+            words.add(node.arg or "")  # type: ignore[attr-defined]
+        elif kind is ast.Subscript:
+            if node.ctx.__class__ is not ast.Load:  # type: ignore[attr-defined]
+                gives = True
+                alters = alters or node.ctx.__class__ is ast.Store  # type: ignore[attr-defined]
+        elif kind is ast.Call:
+            func = node.func  # type: ignore[attr-defined]
+            if func.__class__ is ast.Attribute and func.attr in _CHANGES:
+                gives = True
+                alters = alters or func.attr in _GROWING
+        elif kind is ast.JoinedStr:
+            texts = True
+        elif kind in _GIVING:
+            gives = True
+            if kind in _YIELDING:
+                yields = True
+                yields_value = yields_value or node.value is not None  # type: ignore[attr-defined]
+    if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+        used.add(statement.target.id)
+    # What the base class does to the object is seen in no name here.
+    gives = gives or "super" in used
+    loud = not _is_quiet(statement)
+    words |= used
+    words |= defined
+    if loud:
+        defined.update(_given_away(statement))
+    return Digest(
+        loud and any(map(_strict, words)),
+        loud and (any(map(_telling, words)) or _shows_answer(statement)),
+        gives,
+        frozenset(used),
+        frozenset(defined),
+        texts,
+        alters,
+        yields,
+        yields_value,
+    )
+
+
+_YIELDING = frozenset((ast.Yield, ast.YieldFrom))
+_GIVING = _YIELDING | {ast.NamedExpr, ast.Lambda}
+
+
+@cache
+def _strict(word: str) -> bool:
+    return _STRICT.search(word) is not None
+
+
+@cache
+def _telling(word: str) -> bool:
+    return _TELLING.search(word) is not None
+
+
+def _given_away(statement: ast.stmt) -> Iterator[str]:
+    """Yield the names that a call on its own, ``fill(parts, docs)`` or ``builder.start()``, may change."""
+    call = _alone(statement)
+    if not isinstance(call, ast.Call):
+        return
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    for node in (owner, *call.args, *(k.value for k in call.keywords)):
+        while isinstance(node, (ast.Attribute, ast.Subscript, ast.Starred)):
+            node = node.value
+        if isinstance(node, ast.Name):
+            yield node.id
+
+
+def _alone(statement: ast.stmt) -> ast.expr | None:
+    """Return the expression that a statement is, the awaited one of an ``await``."""
+    if not isinstance(statement, ast.Expr):
+        return None
+    return statement.value.value if isinstance(statement.value, ast.Await) else statement.value
+
+
+def _is_quiet(statement: ast.stmt) -> bool:
+    """Tell whether a statement only logs, prints or asserts."""
+    if isinstance(statement, ast.Assert):
+        return True
+    call = _alone(statement)
+    if isinstance(call, ast.Constant):
+        return True
+    if not isinstance(call, ast.Call):
+        return False
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    into = any(
+        k.arg == "file" and isinstance(k.value, ast.Name) for k in call.keywords
+    )  # print(…, file=text)
+    return name in _QUIET and not into and not _shows_answer(statement)
+
+
+def _shows_answer(statement: ast.stmt) -> bool:
+    """Tell whether a statement prints what a model answers: ``print(client.chat.completions.create(…).choices)``."""
+    call = _alone(statement)
+    shown = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "print"
+    return shown and any(map(_sends, nodes.walk(statement)))
+
+
+def _sends(node: ast.AST) -> bool:
+    """Tell whether a call is one to a model by the names in it."""
+    if not isinstance(node, ast.Call) or not (node.args or node.keywords):
+        return False
+    func, words = node.func, []
+    while isinstance(func, ast.Attribute):
+        words.append(func.attr)
+        func = func.value
+    return any(map(_sent, words)) if words else isinstance(func, ast.Name) and _sent(func.id)
+
+
+@cache
+def _sent(word: str) -> bool:
+    return _SENDS.search(word) is not None
+
+
+FORWARDING = 8  # statements of the longest method that is there to hand on what it is given
+
+
+def forwards(statement: ast.stmt) -> bool:
+    """Tell whether a statement hands something to its object, or to a part of it: ``self.add("user", text)``."""
+    call = _alone(statement)
+    if not (
+        isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and (call.args or call.keywords)
+    ):
+        return False
+    owner: ast.expr = call.func.value
+    while isinstance(owner, ast.Attribute):
+        owner = owner.value
+    return isinstance(owner, ast.Name) and owner.id == "self" and call.func.attr not in _QUIET
+
+
+def _skipped(node: Function) -> frozenset[int]:
+    statements = nodes.statements(node.body)
+    live: set[int] = set()
+    needed: set[str] = set()
+    short = len(statements) <= FORWARDING
+    for statement in statements:
+        found = digest(statement)
+        if isinstance(statement, _ALWAYS):
+            live.add(id(statement))
+            needed |= found.used
+            needed.update(n.id for n in nodes.walk(statement) if isinstance(n, ast.Name))
+        elif isinstance(statement, _LEAVING) or (
+            (found.gives or found.telling or (short and forwards(statement))) and not _is_quiet(statement)
+        ):
+            live.add(id(statement))
+            needed |= found.used
+    makers: defaultdict[str, list[ast.stmt]] = defaultdict(list)
+    for statement in statements:
+        for name in digest(statement).defined:
+            makers[name].append(statement)
+    waiting = list(needed)
+    while waiting:
+        for statement in makers.pop(waiting.pop(), ()):
+            live.add(id(statement))
+            waiting.extend(digest(statement).used)
+    idle: set[int] = set()
+    _runs(node.body, live, idle)
+    return frozenset(idle)
+
+
+_ALWAYS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Global)
+_LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+
+
+def _runs(body: list[ast.stmt], live: set[int], idle: set[int]) -> bool:
+    """Tell whether anything in a block must run: a compound statement does when anything in it does.
+
+    What need not is added to ``idle``.
+    """
+    some = False
+    for statement in body:
+        runs = id(statement) in live
+        if isinstance(statement, nodes.COMPOUND):
+            runs = _runs(nodes.inside(statement), live, idle) or runs
+        if not runs:
+            idle.add(id(statement))
+        some = some or runs
+    return some

@@ -1,0 +1,1 @@
+"""What names and expressions stand for: text as pieces, collections, objects, modules, and what they look like."""

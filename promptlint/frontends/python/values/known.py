@@ -1,0 +1,153 @@
+"""Calculations with values that are wholly known: methods of constant text, formats, comparisons, indexes."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from promptlint.frontends.python.values.pieces import Lit, Seg
+from promptlint.frontends.python.values.values import Const, DictV, FuncV, Item, ListV, Obj, Str, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+LONGEST = 1_000_000  # characters of a text that is computed
+_MAX_ITEMS = 400
+_WIDTH = re.compile(r"\d+")
+_MAX_WIDTH = 1000
+
+_TO_TEXT: dict[str, Callable[..., str]] = {
+    "upper": str.upper,
+    "lower": str.lower,
+    "title": str.title,
+    "capitalize": str.capitalize,
+    "casefold": str.casefold,
+    "swapcase": str.swapcase,
+    "removeprefix": str.removeprefix,
+    "removesuffix": str.removesuffix,
+    "ljust": str.ljust,
+    "rjust": str.rjust,
+    "center": str.center,
+    "zfill": str.zfill,
+    "expandtabs": str.expandtabs,
+    "replace": str.replace,
+}
+_TO_CONSTANT: dict[str, Callable[..., object]] = {
+    "startswith": str.startswith,
+    "endswith": str.endswith,
+    "isdigit": str.isdigit,
+    "isalpha": str.isalpha,
+    "isspace": str.isspace,
+    "islower": str.islower,
+    "isupper": str.isupper,
+    "find": str.find,
+    "rfind": str.rfind,
+    "count": str.count,
+}
+_TO_LIST: dict[str, Callable[..., list[str]]] = {"split": str.split, "rsplit": str.rsplit}
+
+
+def constant(value: Value) -> tuple[object] | None:
+    """Return a value's constant in a tuple, so that None is told from not known."""
+    if isinstance(value, Const):
+        return (value.value,)
+    plain = value.plain() if isinstance(value, Str) else None
+    return None if plain is None else (plain,)
+
+
+def text_method(value: Str, name: str, args: Sequence[Value]) -> Value | None:
+    """Return the result of a method of known text with known arguments; None where something is not known."""
+    do = _TO_TEXT.get(name) or _TO_CONSTANT.get(name) or _TO_LIST.get(name)
+    plain = value.plain() if do is not None else None
+    given = [constant(a) for a in args]
+    if do is None or plain is None or len(plain) > LONGEST or any(g is None for g in given):
+        return None
+    arguments = [g[0] for g in given if g is not None]
+    if any(isinstance(a, int) and a > _MAX_WIDTH for a in arguments):
+        return None
+    try:
+        result = do(plain, *arguments)
+    except (TypeError, ValueError):
+        return None
+    if isinstance(result, str):
+        return value if result == plain else text(value, result)
+    if isinstance(result, list):
+        return ListV([Item(text(value, one)) for one in result]) if len(result) <= _MAX_ITEMS else None
+    return Const(result)
+
+
+def text(value: Str, result: str) -> Str:
+    """Return a text computed from a known one, placed where that stands."""
+    if not result:
+        return Str(())
+    first = value.parts[0] if value.parts else None
+    if isinstance(first, Lit):
+        return Str((replace(first, text=result, whole=True),))
+    return Str((Seg(replace(first.segment, text=result)),)) if isinstance(first, Seg) else value
+
+
+def sliced(value: Str, part: slice) -> Str | None:
+    """Return a slice of known text; a plain range keeps its place."""
+    plain = value.plain()
+    if plain is None:
+        return None
+    first, last, step = part.indices(len(plain))
+    one = value.parts[0] if len(value.parts) == 1 else None
+    if isinstance(one, Lit) and step == 1 and first < last:
+        return Str((one.cut(first, last),))
+    return text(value, plain[part])
+
+
+def formatted(value: Value, spec: str) -> str | None:
+    """Return ``format(value, spec)`` of a known value; None where that fails or grows too long."""
+    known = constant(value)
+    if known is None or any(int(n) > _MAX_WIDTH for n in _WIDTH.findall(spec)):
+        return None
+    try:
+        return format(known[0], spec)
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def converted(value: Value, conversion: str) -> str | None:
+    """Return a known value as ``!r``, ``!s`` or ``!a`` shows it."""
+    known = constant(value)
+    if known is None:
+        return None
+    return {"r": repr, "a": ascii}.get(conversion, str)(known[0])
+
+
+def compared(op: ast.cmpop, left: Value, right: Value) -> bool | None:
+    """Return ``left == right``, ``!=``, ``is None`` or ``is not None`` of known values."""
+    if isinstance(op, ast.Is | ast.IsNot):
+        nothing = isinstance(right, Const) and right.value is None
+        if not nothing or not isinstance(left, Const | Str | ListV | DictV | Obj | FuncV):
+            return None
+        return (isinstance(left, Const) and left.value is None) is isinstance(op, ast.Is)
+    one, other = constant(left), constant(right)
+    if one is None or other is None:
+        return None
+    if isinstance(op, ast.Eq):
+        return bool(one[0] == other[0])
+    return bool(one[0] != other[0]) if isinstance(op, ast.NotEq) else None
+
+
+def sort(items: list[Item]) -> list[Item]:
+    """Return known texts or numbers sorted; anything else as it is, since only the order is not known."""
+    keys = [constant(i.value) for i in items]
+    if any(k is None for k in keys) or any(i.guards or i.spread for i in items):
+        return items
+    try:
+        order = sorted(range(len(items)), key=lambda at: keys[at][0])  # type: ignore[index,return-value,arg-type]
+    except TypeError:
+        return items
+    return [items[at] for at in order]
+
+
+def remove(owner: ListV, index: object) -> Value | None:
+    """Take the element at a known index out of a known list, and return it."""
+    if isinstance(index, int) and owner.known() and -len(owner.items) <= index < len(owner.items):
+        return owner.items.pop(index).value
+    return None

@@ -1,0 +1,109 @@
+"""What names say: of values, of what is called, and of what is given to it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+from promptlint.frontends.python.values.values import Choice, ClassV, Ext, Unknown, Value
+
+if TYPE_CHECKING:
+    from promptlint.frontends.python.values.arguments import Arguments
+    from promptlint.frontends.python.values.modules import Module
+
+PROMPT_NAME = re.compile(
+    r"(^|_)(prompt|prompts|instruction|instructions|preamble|persona|personality)(_|$|\d)|system_?(message|msg|text|content)|"
+    r"(^|_)(template)$|[a-z](Prompt|Instructions)\b|(^|_)(sys|system)$"
+)
+NOT_PROMPT_NAME = re.compile(
+    r"(^|_)(path|file|dir|name|names|id|ids|key|keys|tokens|count|length|len|hash|cache|version|type|types|url|html|sql|query_template|config|"
+    r"manager|class|cls|list|dict|map|size|index|format|events?)$|email|html|subject"
+)
+# Calls whose text arguments are not sent to a model, whatever their names say.
+NOT_SENT = re.compile(
+    r"^(builtins\.(print|open|input|isinstance|len|Exception|ValueError)|logging\.|log\.|logger\.|.*\.(debug|info|warning|warn|error|exception|critical|"
+    r"write|write_text|write_bytes|execute|add_argument|print|echo|assert\w*|raises|match|compile|sub|search|emit|send_json|send_text|notify|track|"
+    r"capture|set_attribute|add_row|markdown|header|caption))$|Error$|Exception$"
+)
+
+# Names of the turns of a conversation.
+HISTORY = re.compile(
+    r"(^|[._])(messages|history(_(items|messages|entries|list|turns))?|hist|turns|conversation|transcript|dialog(ue)?|chat_history|"
+    r"msgs|chat_log|convo)\d*(\[\])*$",
+    re.IGNORECASE,
+)
+
+# Loops over what is said or done one after another; other collections are data, each element for itself.
+OVER_TURNS = re.compile(
+    r"turn|step|round|iteration|cycle|episode|message|utterance|question|quer(y|ies)|user_?input|stdin|\bline",
+    re.IGNORECASE,
+)
+RETRIES = re.compile(r"retr(y|ies)|attempt|tries\b", re.IGNORECASE)
+# Names of calls that take the messages of a request, of whatever class they are.
+SENDS = re.compile(r"chat|complet|generate|invoke|llm|predict|respon[ds]|converse|ask", re.IGNORECASE)
+
+
+@cache
+def is_prompt_name(name: str) -> bool:
+    """Tell whether a name says that its value is a prompt."""
+    return bool(
+        PROMPT_NAME.search(name if name.islower() else name.lower() if name.isupper() else name)
+    ) and not NOT_PROMPT_NAME.search(name.lower())
+
+
+@cache
+def is_kept_back(path: str) -> bool:
+    """Tell whether what is called sends none of its arguments to a model, by its dotted path."""
+    return NOT_SENT.search(path) is not None
+
+
+def path_of(callee: Value) -> str:
+    """Return the dotted path of what is called."""
+    if isinstance(callee, (Ext, Unknown)):
+        return callee.path
+    if isinstance(callee, Choice):
+        return path_of(callee.values[0])
+    return ""
+
+
+def called_name(node: ast.Call) -> str:
+    """Return the last name of what a call calls."""
+    func = node.func
+    return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+
+
+_CACHE_MARK = re.compile(r"cache_?(?:control|point|mark|breakpoint)", re.IGNORECASE)
+
+
+def is_about_marks(node: ast.AST) -> bool:
+    """Tell whether something sets cache marks or takes them off, which changes no turn."""
+    return _CACHE_MARK.search(ast.unparse(node)) is not None
+
+
+_TOOL = re.compile(r"tool|function|action|skill|plugin|declaration|schema|field|param|agent", re.IGNORECASE)
+_OF_TOOL = frozenset(
+    (
+        *("func", "fn", "function", "coroutine", "callback", "handler", "on_invoke_tool"),
+        *("parameters", "args_schema", "input_schema", "inputSchema", "params_json_schema", "inputs"),
+    )
+)
+
+
+def describes_a_tool(called: str, given: Arguments) -> bool:
+    """Tell whether a call with a description makes a tool, or a field of one: tasks and settings have some too."""
+    return _TOOL.search(called) is not None or not _OF_TOOL.isdisjoint(given.keywords)
+
+
+def goes_on(kind: str, expression: str) -> bool:
+    """Tell whether a loop, as a condition of that kind, is one in which a conversation goes on."""
+    if kind == "for":
+        return OVER_TURNS.search(expression) is not None and not RETRIES.search(expression)
+    return kind == "while" and not RETRIES.search(expression)
+
+
+def holds_prompts(module: Module, cls: ClassV | None) -> bool:
+    """Tell whether the name of a file or class says that prompts are made in it."""
+    stem = module.path.rsplit("/", 1)[-1]
+    return "prompt" in stem.lower() or (cls is not None and "prompt" in cls.name.lower())
