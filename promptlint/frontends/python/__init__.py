@@ -1,7 +1,7 @@
 """Python: what a program assembles into prompts, followed across modules.
 
 Files are parsed when needed and evaluated symbolically: text as pieces with places, holes with the
-reason why they change. See `machine` for how, and docs/architecture.md for the picture.
+reason why they change. docs/python.md has the picture, and says what each package holds.
 """
 
 from promptlint.frontends.python.analyze import Unit, analyze
