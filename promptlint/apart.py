@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from promptlint.catalog.catalog import Catalog
 from promptlint.layout import (
     APART,
     ARGUMENT,
@@ -29,9 +29,6 @@ from promptlint.layout import (
     Scope,
     Segment,
 )
-
-if TYPE_CHECKING:
-    from promptlint.catalog.catalog import Catalog
 
 _DATA = frozenset({Kind.REQUEST_INPUT, Kind.RETRIEVED, Kind.HISTORY})
 _TIMED = frozenset({Kind.CLOCK, Kind.COUNTER})

@@ -6,15 +6,12 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from promptlint.errors import InputError, UsageError
 from promptlint.findings import Finding, Status
 from promptlint.report import fingerprint
 from promptlint.source import SourceFile
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _VERSION = 1
 Load = Callable[[str], SourceFile | None]

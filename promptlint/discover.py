@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
 
 from promptlint.config import TEST_CODE, Config
 from promptlint.errors import UsageError
 from promptlint.filetypes import FileType, type_of
 from promptlint.globs import PathRules
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 _MOST_UNMARKED = 2000  # files below a folder that nothing marks as a project
 

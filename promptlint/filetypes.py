@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from promptlint.globs import PathRules
+from promptlint.globs import PathRules
 
 
 class FileType(StrEnum):

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from promptlint.layout import Confidence, Kind, Scope, Step
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from promptlint.source import Place
+from promptlint.source import Place
 
 
 class Severity(StrEnum):

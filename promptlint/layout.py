@@ -5,16 +5,12 @@ Every frontend makes layouts, every check reads them. Nothing here judges.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
+from promptlint.source import Place
 from promptlint.words import shortened
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from promptlint.source import Place
 
 
 class Scope(StrEnum):

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
 from promptlint.findings import Finding, Severity, Status
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from promptlint.source import SourceFile
+from promptlint.source import SourceFile
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,9 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from promptlint.errors import InputError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MAX_BYTES = 4 * 1024 * 1024
 _CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")

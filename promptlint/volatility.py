@@ -8,11 +8,13 @@ which loop the value comes from, what its name tells, and last the text around i
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from promptlint.apart import along, judged
+from promptlint.catalog.catalog import Catalog
 from promptlint.catalog.clock import refine_clock
+from promptlint.catalog.model import Volatile
 from promptlint.layout import (
     ARGUMENT,
     LITERAL,
@@ -28,12 +30,6 @@ from promptlint.layout import (
     Segment,
 )
 from promptlint.source import Place, Span
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from promptlint.catalog.catalog import Catalog
-    from promptlint.catalog.model import Volatile
 
 _FILTER = re.compile(r"(?<!\|)\|(?!\|)\s*([A-Za-z_][\w.]*)")
 _QUOTED = re.compile(r"""(["'])(?:\\.|(?!\1).)*\1""")

@@ -6,10 +6,7 @@ own length, both in tokens. One token is always computed: its logits give the fi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
 
 
 def vllm_hit(shared: int, length: int, block: int = 16) -> int:

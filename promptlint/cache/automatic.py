@@ -11,9 +11,9 @@ Lifetimes are rarely promised: what is read is an upper bound, with ``cautious``
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING
 
 from promptlint.cache.request import (
     FORGET_AFTER,
@@ -27,9 +27,6 @@ from promptlint.cache.request import (
     ordered,
 )
 from promptlint.catalog.profile import Granularity, Profile, TtlKind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 
 @dataclass(slots=True)

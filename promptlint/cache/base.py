@@ -11,13 +11,11 @@ done. A simulator that knows whole requests only needs `start` and `finish`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from promptlint.cache.blocks import PLAIN, Chain, Extra, Hasher, Key
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 @dataclass(slots=True, eq=False)

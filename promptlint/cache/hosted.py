@@ -12,9 +12,9 @@ Caches without marks are in `promptlint.cache.automatic`; `hosted_cache` chooses
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING
 
 from promptlint.cache.automatic import AutomaticCache
 from promptlint.cache.marks import Mark, Marks, place_marks, reach
@@ -31,9 +31,6 @@ from promptlint.cache.request import (
     ordered,
 )
 from promptlint.catalog.profile import Granularity, Profile, TtlKind
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 @dataclass(slots=True)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
+from promptlint.cache.request import Block, Request
+from promptlint.catalog.profile import Profile
 from promptlint.words import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from promptlint.cache.request import Block, Request
-    from promptlint.catalog.profile import Profile
 
 _TOOL_RUNS = ("tool_use", "tool_result")
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING
 
 from promptlint.cache.request import Block, Outcome, Request, ordered
+from promptlint.catalog.profile import Profile
 from promptlint.words import counted
-
-if TYPE_CHECKING:
-    from promptlint.catalog.profile import Profile
 
 
 @dataclass(slots=True)

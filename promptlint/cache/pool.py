@@ -13,14 +13,11 @@ Taking an idle block is what evicts it. Rules and order were compared with vLLM 
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from promptlint.cache.base import Admission, CacheStats, begin, lengthen
 from promptlint.cache.blocks import PLAIN, Chain, Extra, Hasher, Key, block_keys
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 class BlockPool:

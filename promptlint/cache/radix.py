@@ -11,14 +11,11 @@ with the class of SGLang 0.5.23.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING
 
 from promptlint.cache.base import Admission, CacheStats, begin, lengthen
 from promptlint.cache.blocks import PLAIN, Chain, Extra, Key, page_keys
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 
 class Node:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from promptlint.catalog import rows
 from promptlint.catalog.clock import clock_scope
@@ -15,10 +17,6 @@ from promptlint.catalog.names import NameTable
 from promptlint.catalog.patterns import DottedIndex
 from promptlint.errors import CatalogError
 from promptlint.layout import Confidence, Kind, Scope
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
 
 # A traced call is a fact, a global that a program registered under a telling name nearly one.
 _CONFIDENCE = {

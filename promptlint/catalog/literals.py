@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from promptlint.catalog.model import Volatile
+from promptlint.catalog.model import Volatile
 
 _EXAMPLE = re.compile(
     r"\b(?:examples?|e\.g\.|for instance|such as|sample|format(?:ted)?|like this|looks? like|schema|output|"

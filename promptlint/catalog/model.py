@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from promptlint.layout import Confidence, Kind, Scope
+from promptlint.layout import Confidence, Kind, Scope
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING
 
+from promptlint.catalog.model import Volatile
 from promptlint.catalog.words import words
 from promptlint.layout import Kind
-
-if TYPE_CHECKING:
-    from promptlint.catalog.model import Volatile
 
 Words = tuple[str, ...]
 _PHRASE = 4  # words in front of a value that are read

@@ -10,12 +10,10 @@ Three forms, the more exact first::
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Generic, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+from typing import Generic, TypeVar
 
 T = TypeVar("T")
 # A call or a key within a path is written out: Repo().head, environ[HOME]

@@ -4,15 +4,13 @@ else from the dated rows of our own profiles. Nothing is fetched.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from promptlint.catalog.profile import Profile, plain_model
 from promptlint.catalog.profiles import describe_source
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _PROVIDERS = {"bedrock": "aws", "vertex": "google", "xai": "x-ai", "moonshot": "moonshotai"}
 

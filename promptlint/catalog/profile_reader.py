@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from promptlint.catalog.profile import Granularity, ModelRow, Profile, TtlKind
 from promptlint.errors import CatalogError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 
 def _text(value: object) -> str:

@@ -9,20 +9,18 @@ from __future__ import annotations
 
 import difflib
 import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from promptlint.catalog.locate import rules_root
 from promptlint.catalog.profile import ModelRow, Profile, plain_model
 from promptlint.catalog.profile_reader import read_profile, read_row
 from promptlint.errors import CatalogError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import date
-    from pathlib import Path
 
 DEFAULT_PROFILE = "vllm"
 _GRADES = {

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 from promptlint.catalog.model import CARRIES, RETURNS, Sink, Volatile
 from promptlint.errors import CatalogError
 from promptlint.layout import Confidence, Kind, Scope
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 TABLES = ("calls", "values", "names", "globals", "filters", "literals", "sink")
 PROFILE_TABLES = ("profile", "model", "select")  # may stand in the same file; read elsewhere

@@ -8,15 +8,12 @@ this line must be reported; it is cut off before the example is used or shown.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from promptlint.catalog.model import Example, Rule
 from promptlint.errors import CatalogError
 from promptlint.layout import Kind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 KEYS = ("code", "name", "kind", "summary", "default", "severity")
 SEVERITIES = ("by-cost", "error", "warning", "info")

@@ -6,16 +6,14 @@ import difflib
 import json
 import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from promptlint.catalog.locate import rules_root
 from promptlint.errors import CatalogError, InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _TUNING = frozenset(("instruct", "chat", "it", "hf", "base", "meta"))
 

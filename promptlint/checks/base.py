@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from promptlint.findings import Cost, Finding, Severity, Status
 from promptlint.layout import APART, ARGUMENT, Cause, Confidence, Kind, Layout, Scope
 from promptlint.words import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _CODE = re.compile(r"[\w.$]+(?:[\[(].*)?|.*\)", re.DOTALL)
 BLOCK = 16  # tokens of the smallest block in wide use (vLLM)

@@ -5,8 +5,8 @@ What a rule adds is which causes are its own (`BeforeStable.owns`) and how it na
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from promptlint.checks.base import (
     BY_PLACE,
@@ -28,11 +28,7 @@ from promptlint.checks.base import (
 from promptlint.checks.behind import Behind
 from promptlint.findings import Finding, Fix, Status
 from promptlint.layout import ARGUMENT, Cause, Guard, Kind, Layout, Scope, Section, Step
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from promptlint.source import Place
+from promptlint.source import Place
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from promptlint.checks.base import DATA, NEAR, Measure, is_history, of_tokens
+from promptlint.findings import Cost
 from promptlint.layout import Cause, Confidence, Guard, Kind, Layout, Scope, Section, Segment
-
-if TYPE_CHECKING:
-    from promptlint.findings import Cost
-    from promptlint.source import Place
+from promptlint.source import Place
 
 _TAG = re.compile(r"</?[\w:-]+>")
 _NEW = frozenset({Kind.CLOCK, Kind.RANDOM, Kind.IDENTIFIER})

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from promptlint.checks.asked import asked
 from promptlint.checks.base import (
@@ -22,9 +22,6 @@ from promptlint.findings import Finding, Fix, Severity
 from promptlint.layout import Cause, Confidence, Guard, Kind, Layout, OriginKind, Scope, Section
 from promptlint.volatility import tests_presence
 from promptlint.words import shortened
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _BRANCHES = ("if", "match", "try")
 # A clock or a counter in a plain test is compared with something, as in `if now() > limit`.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from promptlint.checks.base import (
     Measure,
@@ -17,11 +17,7 @@ from promptlint.checks.base import (
 )
 from promptlint.findings import Finding, Fix
 from promptlint.layout import Cause, Kind, Layout, LayoutKind, Scope
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from promptlint.source import Place
+from promptlint.source import Place
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from promptlint.checks.base import BY_PLACE, DATA, Measure
 from promptlint.checks.observed import Observed
 from promptlint.findings import Finding, Severity
 from promptlint.layout import Kind, Layout, Scope, Section, Segment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 CUT = Observed(
     "PL311",

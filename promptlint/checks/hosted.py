@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from promptlint.catalog.engine_templates import dated_template
 from promptlint.checks.base import HOW_OFTEN, Measure, Thresholds, costliest, quoted
@@ -11,9 +11,6 @@ from promptlint.checks.marks import marked, rules_of
 from promptlint.checks.observed import Observed
 from promptlint.findings import Finding, Severity
 from promptlint.layout import Confidence, Kind, Layout, Observation, Parameter, Scope
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _KEYS = frozenset(
     (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from promptlint.catalog.profile import Granularity, Profile
 from promptlint.checks.base import Measure, Thresholds, costliest
@@ -14,12 +14,8 @@ from promptlint.checks.marks import automatic, injected, literal_tokens, marked,
 from promptlint.checks.observed import Observed
 from promptlint.findings import Cost, Finding, Severity
 from promptlint.layout import Confidence, Kind, Layout, LayoutKind, Parameter, Scope, Segment, Step
+from promptlint.source import Place
 from promptlint.words import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from promptlint.source import Place
 
 _FEWER = "mark the end of tools, of the system prompt and of the last one or two turns, no more"
 # Loops over a whole conversation; one over a cut of it (`[-2:]`) has its own end.

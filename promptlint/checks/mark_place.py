@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
+from promptlint.catalog.profile import Profile
 from promptlint.checks.base import DATA, HOW_OFTEN, Measure, Thresholds, costliest, quoted
 from promptlint.checks.marks import marked, rules_of, written
 from promptlint.checks.observed import Observed
@@ -22,11 +23,6 @@ from promptlint.layout import (
     Segment,
     Step,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from promptlint.catalog.profile import Profile
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from promptlint.checks.base import Measure, Thresholds
 from promptlint.checks.marks import automatic, marked, rules_of
 from promptlint.checks.observed import Observed
+from promptlint.findings import Finding
 from promptlint.layout import Confidence, Guard, Kind, Layout, Scope, Section, Step
 from promptlint.words import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from promptlint.checks.base import Measure, Thresholds
-    from promptlint.findings import Finding
 
 
 @dataclass(frozen=True, slots=True)

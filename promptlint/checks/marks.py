@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from promptlint.catalog.profile import Profile
 from promptlint.catalog.profiles import get_profile, profile_for
+from promptlint.checks.base import Measure
 from promptlint.findings import Cost
 from promptlint.layout import Breakpoint, Layout, Parameter, Scope
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from promptlint.checks.base import Measure
 
 INJECTION = "cache_control_injection_point"  # LiteLLM: the proxy places the mark
 _BY_MARKER = {

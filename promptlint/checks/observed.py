@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from promptlint.checks.base import Measure, Thresholds, lost_text, weaker
 from promptlint.findings import Cost, Finding, Fix, Severity
 from promptlint.layout import Confidence, Kind, Layout, Observation, Scope, Section, Step
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from promptlint.source import Place
+from promptlint.source import Place
 
 # What is computed again: all behind the tools, all behind the place, or nothing that is text of ours.
 BEHIND_TOOLS, BEHIND_PLACE, NOT_TEXT = "tools", "place", "none"

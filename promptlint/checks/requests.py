@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from promptlint.catalog.profile import Profile
 from promptlint.checks.asked import asked, goes_on
 from promptlint.checks.base import DATA, HOW_OFTEN, Measure, Thresholds, costliest, weaker
 from promptlint.checks.marks import INJECTION, rules_of
 from promptlint.checks.observed import Observed
 from promptlint.findings import Finding, Fix, Severity
 from promptlint.layout import Confidence, Kind, Layout, Parameter, Scope
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from promptlint.catalog.profile import Profile
 
 REPLICA = Observed(
     "PL701",

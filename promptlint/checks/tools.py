@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from promptlint.checks.asked import asked, goes_on
 from promptlint.checks.base import DATA, Measure, Thresholds, costliest
@@ -12,9 +12,6 @@ from promptlint.checks.observed import BEHIND_TOOLS, Observed
 from promptlint.findings import Finding, Severity
 from promptlint.layout import Cause, Confidence, Kind, Layout, Observation, Scope, Section
 from promptlint.words import shortened
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _TOOLS = frozenset({Section.TOOLS})
 _ORDER = frozenset({Kind.UNORDERED, Kind.TOOLS_ORDER})

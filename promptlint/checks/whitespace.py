@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from promptlint.checks.base import HOW_OFTEN, Measure, Thresholds
 from promptlint.checks.observed import BEHIND_PLACE, Observed
 from promptlint.findings import Finding, Fix, Severity
 from promptlint.layout import Confidence, Kind, Layout, Scope
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 DEDENT = Observed(
     "PL501",

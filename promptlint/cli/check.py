@@ -31,13 +31,13 @@ from promptlint.cli.params import (
     quiet_option,
     rule_options,
 )
+from promptlint.config import Config
 from promptlint.errors import NothingToCheckError, UsageError
 from promptlint.report import Report
 from promptlint.words import counted
 
 if TYPE_CHECKING:
     from promptlint.baseline import Baseline
-    from promptlint.config import Config
     from promptlint.reporters.options import Options
     from promptlint.source import SourceFile
 

@@ -18,11 +18,11 @@ from promptlint.cli.params import config_option, isolated_option
 from promptlint.config import Config, find, load
 from promptlint.errors import InputError
 from promptlint.files import write_text
+from promptlint.report import Report
 from promptlint.words import counted
 
 if TYPE_CHECKING:
     from promptlint.baseline import Baseline
-    from promptlint.report import Report
     from promptlint.reporters.options import Options
 
 WIDTH = 110

@@ -30,11 +30,11 @@ from promptlint.cli.params import (
     quiet_option,
     rule_options,
 )
+from promptlint.config import Config
 from promptlint.errors import NothingToCheckError, UsageError
 
 if TYPE_CHECKING:
     from promptlint.baseline import Baseline
-    from promptlint.config import Config
 
 
 @click.command()

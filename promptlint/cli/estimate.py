@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -18,11 +17,9 @@ from promptlint.cli.params import (
     format_option,
     isolated_option,
 )
+from promptlint.config import Config
 from promptlint.errors import UsageError
 from promptlint.words import counted
-
-if TYPE_CHECKING:
-    from promptlint.config import Config
 
 _DTYPES = {"bf16": 2.0, "fp16": 2.0, "fp32": 4.0, "fp8": 1.0, "int8": 1.0, "int4": 0.5}
 

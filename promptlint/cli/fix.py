@@ -17,15 +17,15 @@ from promptlint.cli.common import (
     show_errors,
 )
 from promptlint.cli.params import exit_zero_option, force_exclude_option, quiet_option, rule_options
+from promptlint.config import Config
 from promptlint.errors import InputError, NothingToCheckError
 from promptlint.files import replacing
+from promptlint.source import SourceFile
 from promptlint.words import counted
 
 if TYPE_CHECKING:
-    from promptlint.config import Config
     from promptlint.fixes.apply import Plan
     from promptlint.report import Report
-    from promptlint.source import SourceFile
 
 
 _ROUNDS = 10  # a fix that overlaps another waits for the next round; no text needs many

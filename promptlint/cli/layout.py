@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from promptlint.cli.common import config_options, read_config, terminal_width, wants_color
 from promptlint.cli.params import color_option, format_option
 from promptlint.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 @click.command()

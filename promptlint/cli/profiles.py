@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Iterator
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,9 +15,6 @@ from promptlint.cli.common import read_config
 from promptlint.cli.params import config_option, format_option, isolated_option
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from promptlint.catalog.profile import ModelRow, Profile
 
 _OWN_LINES = frozenset(("name", "title", "source", "provenance", "uncertain", "extras", "models", "model"))

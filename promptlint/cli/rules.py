@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 import click
@@ -10,8 +11,6 @@ import click
 from promptlint.cli.params import format_option
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from promptlint.catalog.model import Rule
 
 

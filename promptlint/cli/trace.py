@@ -6,6 +6,7 @@ import json
 import shutil
 import sys
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,8 +31,6 @@ from promptlint.errors import NothingToCheckError, UsageError
 from promptlint.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from promptlint.trace.analyze import Analysis
     from promptlint.trace.options import Options
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from promptlint.config import Config
 from promptlint.discover import discover
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from promptlint.config import Config
 
 _PAUSE_S = 0.5
 

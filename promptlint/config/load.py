@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from promptlint.config.lines import line_of
 from promptlint.config.model import Config, Jinja
 from promptlint.config.schema import JINJA_KEYS, KEYS, Invalid, Reader
 from promptlint.errors import ConfigError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
 
 NAMES = ("promptlint.toml", ".promptlint.toml", "pyproject.toml")
 _SECTION = ("tool", "promptlint")

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from promptlint.source import MAX_BYTES
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 DEFAULT_EXCLUDE = (
     ".git/",

@@ -6,8 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from promptlint.config import Config
 from promptlint.discover import discover, project_listing
 from promptlint.engine.judge import Judge
 from promptlint.engine.units import layouts_of
@@ -17,9 +19,6 @@ from promptlint.filetypes import FileType, type_of
 from promptlint.layout import Layout, LayoutKind, Segment
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from promptlint.config import Config
     from promptlint.prefix.measure import Measure
 
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from promptlint.config import Config
+from promptlint.findings import Finding
 from promptlint.layout import Layout, Scope
 from promptlint.suppress import UNUSED_CODE, UNUSED_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from promptlint.catalog.catalog import Catalog
     from promptlint.catalog.profile import Profile
-    from promptlint.config import Config
-    from promptlint.findings import Finding
     from promptlint.prefix.measure import Measure
     from promptlint.tokens.cached import CachedCounter
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from promptlint.engine.codec import decode, encode
 from promptlint.engine.key import listing_digest
 from promptlint.engine.outlines import Outlines
+from promptlint.engine.store import Store
 from promptlint.engine.units import Result
+from promptlint.engine.world import World
 from promptlint.source import Place, Span
 from promptlint.suppress import Suppression
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from promptlint.engine.store import Store
-    from promptlint.engine.world import World
 
 
 class Kept:

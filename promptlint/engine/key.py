@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import fields
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import promptlint
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from promptlint.config import Config
+from promptlint.config import Config
 
 _NOT_IN_RESULTS = {
     "root",

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from promptlint.engine.units import Result
 from promptlint.findings import Finding, Status
 from promptlint.layout import Confidence, Kind
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from promptlint.engine.units import Result
-    from promptlint.source import Place
+from promptlint.source import Place
 
 _OF_A_VALUE = frozenset(
     {

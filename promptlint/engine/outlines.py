@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from promptlint.engine.store import Store
+from promptlint.engine.world import World
 
-    from promptlint.engine.store import Store
-    from promptlint.engine.world import World
+if TYPE_CHECKING:
     from promptlint.frontends.python.readings.outline import Outline
 
 _VERSIONS = 4  # of one file: runs over some files leave results that were made of an earlier one

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from promptlint.config import Config
 from promptlint.discover import Target
 from promptlint.engine.judge import Judge
 from promptlint.engine.settled import settled
 from promptlint.engine.units import Result, failure
 from promptlint.engine.world import World
 from promptlint.errors import InputError, PromptlintError
+from promptlint.findings import Finding
+from promptlint.source import Place
 from promptlint.suppress import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
-
-    from promptlint.config import Config
-    from promptlint.findings import Finding
     from promptlint.frontends import python
-    from promptlint.source import Place
 
 WORTH = 15  # files that pay for one more process
 

@@ -8,8 +8,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+from promptlint.baseline import Baseline
+from promptlint.config import Config
 from promptlint.discover import Discovery, Target, discover, discover_text, project_listing
 from promptlint.engine.judge import Judge
 from promptlint.engine.kept import Kept
@@ -27,15 +30,9 @@ from promptlint.errors import NothingToCheckError
 from promptlint.filetypes import FileType
 from promptlint.findings import Finding, Status
 from promptlint.report import FileError, Report
+from promptlint.source import SourceFile
 from promptlint.suppress import apply, ignored_codes, matches, parse
 from promptlint.words import counted
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from promptlint.baseline import Baseline
-    from promptlint.config import Config
-    from promptlint.source import SourceFile
 
 Progress = Callable[[int, int], None]
 """Called with the number of files done and of all files."""

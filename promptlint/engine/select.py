@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
 
+from promptlint.config import Config
 from promptlint.errors import UsageError
 from promptlint.suppress import matches
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from promptlint.config import Config
 
 
 class Selection:

@@ -11,13 +11,10 @@ between two texts of a Python file, there is code, and other prompts.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
 
 from promptlint.layout import Confidence, Layout, Scope, Section, Segment
 from promptlint.source import Place, Span
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
 
 FIELD = 120  # characters of the longest field, ends of strings around it included, within one text of a Python file
 

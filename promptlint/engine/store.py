@@ -9,14 +9,12 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from hashlib import blake2b, file_digest
+from pathlib import Path
 from stat import S_ISREG
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
+from typing import Any
 
 _FORMAT = 2
 _RACY_NS = 100_000_000  # a file this young may change again within one tick of its clock

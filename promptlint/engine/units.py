@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from promptlint.config import Config
+from promptlint.discover import Target
 from promptlint.engine.judge import Judge
 from promptlint.engine.world import World
 from promptlint.errors import InputError, PromptlintError
 from promptlint.filetypes import FileType
+from promptlint.findings import Finding
+from promptlint.frontends.base import Context
 from promptlint.layout import Layout, OriginKind
 from promptlint.report import FileError
+from promptlint.source import Place, SourceFile
 from promptlint.suppress import Suppression, parse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
-
-    from promptlint.config import Config
-    from promptlint.discover import Target
-    from promptlint.findings import Finding
-    from promptlint.frontends.base import Context
-    from promptlint.source import Place, SourceFile
 
 WORTH = 200  # files that pay for one more process
 

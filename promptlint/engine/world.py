@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from promptlint import source
+from promptlint.config import Config
 from promptlint.errors import InputError
 from promptlint.frontends.base import Context, Delimiters
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from promptlint.config import Config
-    from promptlint.source import SourceFile
+from promptlint.source import SourceFile
 
 
 class World:

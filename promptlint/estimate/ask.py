@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from promptlint.catalog.prices import Price, price_for
+from promptlint.catalog.profile import Profile
 from promptlint.catalog.profiles import describe_source, get_profile, profile_for
 from promptlint.catalog.shapes import Shape, efficiency, find_device, find_shape, shapes
 from promptlint.errors import UsageError
@@ -14,12 +16,6 @@ from promptlint.estimate.compute import compute_ledger, memory_ledger, time_ledg
 from promptlint.estimate.money import money_ledger
 from promptlint.estimate.report import Estimate, breaks
 from promptlint.words import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from promptlint.catalog.profile import Profile
 
 DEFAULT_MODEL = "llama-3-8b"
 DEFAULT_DEVICE = "h100"

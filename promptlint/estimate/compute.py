@@ -11,10 +11,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from promptlint.catalog.shapes import Shape
+from promptlint.catalog.shapes import Shape
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,9 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from math import exp, log
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from promptlint.catalog.prices import Price
-    from promptlint.catalog.profile import Profile
+from promptlint.catalog.prices import Price
+from promptlint.catalog.profile import Profile
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from promptlint.estimate.money import Money, rounded
+from promptlint.estimate.report import Estimate
 from promptlint.words import counted
-
-if TYPE_CHECKING:
-    from promptlint.estimate.report import Estimate
 
 _SHOWN_USES = (1, 2, 3, 4, 5, 10, 20)
 

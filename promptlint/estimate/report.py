@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from promptlint.catalog.shapes import Shape
 from promptlint.estimate.compute import Compute, Memory, Time, compute_ledger
+from promptlint.estimate.money import Money, Uses
 from promptlint.words import counted
-
-if TYPE_CHECKING:
-    from promptlint.catalog.shapes import Shape
-    from promptlint.estimate.money import Money, Uses
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from promptlint.cache.hosted import hosted_cache
 from promptlint.cache.request import Block, Outcome, Request
 from promptlint.catalog.prices import Price, price_for
 from promptlint.catalog.profile import Granularity, Profile
 from promptlint.layout import Layout, Scope, Segment
-
-if TYPE_CHECKING:
-    from promptlint.prefix.measure import Measure
-    from promptlint.source import Place
+from promptlint.prefix.measure import Measure
+from promptlint.source import Place
 
 REQUESTS = 1000
 _SHOWN = 4  # requests that are played out; from the fourth on nothing new happens

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from promptlint.findings import Edit, Finding
-    from promptlint.source import SourceFile
+from promptlint.findings import Edit, Finding
+from promptlint.source import SourceFile
 
 
 @dataclass(frozen=True, slots=True)

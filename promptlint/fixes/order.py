@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from promptlint.findings import Edit, Finding
-
-if TYPE_CHECKING:
-    from promptlint.source import Place, SourceFile
+from promptlint.source import Place, SourceFile
 
 _LISTINGS = frozenset({"listdir", "glob", "iglob", "iterdir", "rglob"})
 """Calls whose elements can be compared; those of ``scandir`` and ``walk`` cannot."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from promptlint.layout import Layout
-    from promptlint.source import SourceFile
+from promptlint.layout import Layout
+from promptlint.source import SourceFile
 
 MAX_PIECES = 20_000
 """Pieces of one prompt, texts and holes, that are read. More is an accident or an attack."""

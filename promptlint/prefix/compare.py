@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
 
+from promptlint.catalog.profile import Profile
 from promptlint.layout import Layout, Scope, Section, Segment
 from promptlint.prefix.measure import Measure
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from promptlint.catalog.profile import Profile
-    from promptlint.prefix.reusable import Reusable
-    from promptlint.tokens.base import Counter
+from promptlint.prefix.reusable import Reusable
+from promptlint.tokens.base import Counter
 
 _SECTIONS = tuple(Section)
 _BRANCHING = ("if", "try", "match")  # the text of a loop is one piece

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from promptlint.catalog.profile import Profile
 from promptlint.findings import Cost
 from promptlint.layout import Layout, Scope
 from promptlint.prefix.reusable import Reusable, block_of, reusable
 from promptlint.prefix.stable import LiteralRun, literal_runs
 from promptlint.prefix.tree import behind, path_to
-
-if TYPE_CHECKING:
-    from promptlint.catalog.profile import Profile
-    from promptlint.tokens.base import Counter
+from promptlint.tokens.base import Counter
 
 
 class Measure:

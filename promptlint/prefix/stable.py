@@ -7,14 +7,11 @@ branch) join.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from promptlint.layout import Segment
-    from promptlint.tokens.base import Counter, Run
+from promptlint.layout import Segment
+from promptlint.tokens.base import Counter, Run
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,9 @@ All sums run over the tree once, so that a layout of n segments costs O(n times 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from promptlint.layout import Guard, Segment
-    from promptlint.source import Place
+from promptlint.layout import Guard, Segment
+from promptlint.source import Place
 
 Weight = Callable[[int], int]
 

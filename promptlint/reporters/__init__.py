@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+from promptlint.report import Report
 from promptlint.reporters.options import Options
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from promptlint.report import Report
 
 FORMATS = ("text", "concise", "json", "sarif", "github", "junit")
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
+from promptlint.findings import Finding
+from promptlint.report import Report
+from promptlint.reporters.options import Options
 from promptlint.reporters.spots import plain, spot
 from promptlint.reporters.words import statistics, summary
 from promptlint.words import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from promptlint.findings import Finding
-    from promptlint.report import Report
-    from promptlint.reporters.options import Options
 
 
 def render(report: Report, options: Options) -> str:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from promptlint.findings import Severity
+from promptlint.report import Report
 from promptlint.reporters.mask import mask
+from promptlint.reporters.options import Options
 from promptlint.reporters.spots import spot
 from promptlint.reporters.words import cost_text
-
-if TYPE_CHECKING:
-    from promptlint.report import Report
-    from promptlint.reporters.options import Options
 
 _LEVEL = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 

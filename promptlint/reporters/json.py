@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import promptlint
 from promptlint.findings import Cost, Finding, Severity, Status
 from promptlint.report import Report, fingerprint
 from promptlint.reporters.mask import mask
+from promptlint.reporters.options import Options
 from promptlint.reporters.spots import spot
-
-if TYPE_CHECKING:
-    from promptlint.reporters.options import Options
-    from promptlint.source import Place
+from promptlint.source import Place
 
 
 def render(report: Report, options: Options) -> str:

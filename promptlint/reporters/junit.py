@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
+from promptlint.findings import Finding
+from promptlint.report import Report
 from promptlint.reporters.mask import mask
+from promptlint.reporters.options import Options
 from promptlint.reporters.spots import spot
 from promptlint.reporters.words import cost_text
-
-if TYPE_CHECKING:
-    from promptlint.findings import Finding
-    from promptlint.report import Report
-    from promptlint.reporters.options import Options
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from promptlint.layout import Guard, Layout, Scope, Segment
+from promptlint.prefix.measure import Measure
+from promptlint.prefix.reusable import Reusable
 from promptlint.reporters.mask import mask
+from promptlint.source import Place
 from promptlint.words import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from promptlint.prefix.measure import Measure
-    from promptlint.prefix.reusable import Reusable
-    from promptlint.source import Place
 
 _STRIP = 96
 _LETTER = {

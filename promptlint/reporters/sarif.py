@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 import promptlint
 from promptlint.findings import Finding, Severity, Status
 from promptlint.report import Report, fingerprint
 from promptlint.reporters.mask import mask
+from promptlint.reporters.options import Options
 from promptlint.reporters.spots import snippet, spot
 from promptlint.reporters.words import cost_text
-
-if TYPE_CHECKING:
-    from promptlint.reporters.options import Options
-    from promptlint.source import Place
+from promptlint.source import Place
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVEL = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from promptlint.findings import Finding
+from promptlint.report import Report
 from promptlint.reporters.mask import mask
-
-if TYPE_CHECKING:
-    from promptlint.findings import Finding
-    from promptlint.report import Report
-    from promptlint.source import Place
+from promptlint.source import Place
 
 
 @dataclass(frozen=True, slots=True)

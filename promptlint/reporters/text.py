@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING
 
 from promptlint.findings import Finding, Severity, Status
+from promptlint.report import Report
+from promptlint.reporters.options import Options
 from promptlint.reporters.spots import plain, snippet, spot, where
 from promptlint.reporters.words import cost_text, statistics, summary
-
-if TYPE_CHECKING:
-    from promptlint.report import Report
-    from promptlint.reporters.options import Options
 
 _COLORS = {"bold": "1", "dim": "2", "red": "31", "yellow": "33", "blue": "34", "cyan": "36", "green": "32"}
 _SEVERITY = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}

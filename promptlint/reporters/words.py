@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from promptlint.findings import Cost, Severity, Status
+from promptlint.report import Report
 from promptlint.words import counted
-
-if TYPE_CHECKING:
-    from promptlint.report import Report
 
 
 def cost_text(cost: Cost) -> str:

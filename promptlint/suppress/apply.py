@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from promptlint.findings import Edit, Finding, Fix, Severity, Status
 from promptlint.globs import PathRules
 from promptlint.layout import Confidence, Kind
 from promptlint.source import Place, SourceFile
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from promptlint.suppress.comments import Suppression
+from promptlint.suppress.comments import Suppression
 
 UNUSED_CODE, UNUSED_NAME = "PL902", "unused-suppression"
 

@@ -12,13 +12,10 @@ from __future__ import annotations
 import io
 import re
 import tokenize
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from promptlint.source import SourceFile, Span
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _MARK = "promptlint:"
 _BODY = re.compile(

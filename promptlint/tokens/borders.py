@@ -14,11 +14,8 @@ from the last to the first; `word_borders` only those that hold wherever pieces 
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _SPACE = frozenset("\t\n\x0b\x0c\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000") | {
     chr(code) for code in range(0x2000, 0x200B)

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from promptlint.tokens.base import Run, well_formed
 from promptlint.tokens.borders import borders
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from promptlint.tokens.vocabulary import Encode, TokenBytes
+from promptlint.tokens.vocabulary import Encode, TokenBytes
 
 # tiktoken's pattern engine runs out of stack in blanks of about a million characters.
 _LONG_BLANK = 50_000

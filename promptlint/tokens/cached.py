@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from promptlint.tokens.base import Counter, Run
 from promptlint.tokens.store import CountStore, digest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from promptlint.tokens.base import Counter, Run
 
 
 class CachedCounter:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from promptlint.tokens.base import Counter, Run
 from promptlint.tokens.borders import borders
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _PIECES = re.compile(
     r"(?P<word>[A-Za-z]+)|(?P<digits>[0-9]+)|(?P<newline>\s*\n\s*)|(?P<blanks>[ \t]{2,})"

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from functools import cache
 from hashlib import blake2b
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from promptlint.catalog.tokenizers import encodings
 from promptlint.errors import UsageError
 from promptlint.tokens.base import Run, well_formed
 from promptlint.tokens.borders import borders, joined_to_blanks, word_borders
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 FILE = "tokenizer.json"
 

@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from promptlint.tokens.base import Run
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 _VERSION = 1  # of the format and of what counts as stable
 _MOST = 32 * 1024 * 1024  # a larger file is begun anew

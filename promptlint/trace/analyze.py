@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptlint.catalog.profile import Granularity, Profile
@@ -12,6 +13,7 @@ from promptlint.errors import InputError, NothingToCheckError
 from promptlint.trace.explain.causes import Explainer
 from promptlint.trace.explain.findings import finding_of
 from promptlint.trace.explain.group import Group, Groups
+from promptlint.trace.explain.outcome import Outcome
 from promptlint.trace.explain.price import price_of
 from promptlint.trace.intake import Intake
 from promptlint.trace.model import Hashed, Request
@@ -24,11 +26,8 @@ from promptlint.trace.simulate.hosted import HostedSimulation
 from promptlint.trace.tally import Tally
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from promptlint.trace.columns import Builder, Columns
     from promptlint.trace.encode import Encoder, Tokens
-    from promptlint.trace.explain.outcome import Outcome
 
 Progress = Callable[[int, int, int], None]  # bytes done, bytes in all, requests
 

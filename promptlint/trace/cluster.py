@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -21,14 +22,11 @@ import numpy as np
 from promptlint import workers
 from promptlint.errors import UsageError
 from promptlint.trace.arrow import columns_of, load_pyarrow, read_group, row_groups
+from promptlint.trace.columns import Columns
 from promptlint.trace.curve.capacity import CapacityCurve, separate_curves
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     import pyarrow
-
-    from promptlint.trace.columns import Columns
 
 
 _WORTH_A_POOL = 20_000_000  # block references, about two seconds of one core

@@ -8,6 +8,7 @@ by all its continuations. Traces that hash blocks one by one are chained while t
 from __future__ import annotations
 
 from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -17,8 +18,6 @@ import numpy as np
 from promptlint.trace.spill import Spill, is_spilled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from numpy.typing import NDArray
 
     Ints = NDArray[np.int64]

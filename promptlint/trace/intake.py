@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import heapq
 from collections import OrderedDict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from promptlint.trace.explain.history import chain_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from promptlint.trace.model import Request
+from promptlint.trace.model import Request
 
 _WINDOW = 4096  # requests that are held back to be put in order
 _REMEMBERED = 200_000

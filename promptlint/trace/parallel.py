@@ -13,21 +13,20 @@ from __future__ import annotations
 
 import os
 from collections import deque
+from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
 from promptlint import workers
+from promptlint.trace.encode import Encoder, Tokens
 from promptlint.trace.explain.history import chain_of
 from promptlint.trace.model import Request
 from promptlint.trace.readers import FORMATS, Format, Log, only_objects
 from promptlint.trace.readers.stream import Skipped, parsed, raw_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from promptlint.trace.encode import Encoder, Tokens
     from promptlint.trace.readers import Entry
 
 _WORTH = 64 * 1024 * 1024  # bytes of a file: some seconds of one core

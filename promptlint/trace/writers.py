@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from promptlint.errors import InputError
 from promptlint.files import replacing
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from promptlint.trace.columns import Columns
+from promptlint.trace.columns import Columns
 
 
 def write_trace(columns: Columns, form: str, salt: str, path: Path) -> int:

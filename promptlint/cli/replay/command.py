@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +24,6 @@ from promptlint.cli.replay.show import check_outputs, progress, show
 from promptlint.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from promptlint_runtime.prompts import Prompt
     from promptlint_runtime.replay import Options
     from promptlint_runtime.report import Advance, Run, Step

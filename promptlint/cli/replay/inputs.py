@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +10,6 @@ from promptlint.cli.common import read_config
 from promptlint.errors import InputError, NothingToCheckError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from promptlint_runtime.prompts import Prompt
 
 _LOGS = {".jsonl", ".ndjson", ".csv", ".har", ".gz", ".xz", ".zst"}

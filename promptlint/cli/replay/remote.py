@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -14,8 +15,6 @@ from promptlint.errors import UsageError
 from promptlint.words import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from promptlint_runtime.encode import Encoder
     from promptlint_runtime.prompts import Prompt
     from promptlint_runtime.report import Advance, Run

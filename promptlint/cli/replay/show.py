@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -15,8 +16,6 @@ from promptlint.cli.common import write_whole
 from promptlint.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from promptlint_runtime.report import Advance, Run, Step
 
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from jinja2 import nodes
 
+from promptlint.frontends.chat_template.conversations import Conversation
 from promptlint.frontends.chat_template.growth import values
 from promptlint.frontends.chat_template.instrument import CLOCK
+from promptlint.frontends.chat_template.render import Renderer
 from promptlint.frontends.chat_template.sandbox import Event, RefusedError, RenderError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from promptlint.frontends.chat_template.conversations import Conversation
-    from promptlint.frontends.chat_template.render import Renderer
 
 #: Names that a template may be given for the time; `transformers` itself only gives `CLOCK`.
 _CLOCKS = frozenset(

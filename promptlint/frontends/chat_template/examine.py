@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from promptlint.frontends.base import Delimiters
 from promptlint.frontends.chat_template.clock import ClockCall, clock_calls
@@ -20,9 +20,6 @@ from promptlint.frontends.chat_template.render import Renderer
 from promptlint.frontends.chat_template.sandbox import Event, RefusedError, RenderError
 from promptlint.frontends.jinja.lexer import JinjaError
 from promptlint.frontends.jinja.parse import parse_anew
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MAX_TEXT = 200_000
 MAX_TAGS = 3_000

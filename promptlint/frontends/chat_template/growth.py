@@ -7,16 +7,12 @@ difference is led back to the turn it stands in and to the line of the template 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from promptlint.frontends.chat_template.conversations import Conversation, Marker, words
+from promptlint.frontends.chat_template.render import Renderer
 from promptlint.frontends.chat_template.sandbox import Event, RefusedError, RenderError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from promptlint.frontends.chat_template.render import Renderer
 
 _THOUGHT_TAGS = ("<think", "</think", "[think", "thought", "reason", "analysis")
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from posixpath import basename
-from typing import TYPE_CHECKING
 
 from promptlint.frontends.mapped import MappedText
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from promptlint.source import SourceFile
+from promptlint.source import SourceFile
 
 _CONFIG_NAMES = ("tokenizer_config.json", "chat_template.json", "processor_config.json")
 _TEMPLATE_NAME = re.compile(r"(?:^|[._-])chat_template(?:[._-].*)?\.(?:jinja2?|j2)$")

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from promptlint.frontends import jinja
 from promptlint.frontends.base import Context, Delimiters
 from promptlint.frontends.chat_template.examine import Examination, examine
+from promptlint.frontends.chat_template.growth import Rewrite
 from promptlint.frontends.chat_template.locate import Found, templates
 from promptlint.frontends.jinja.lexer import JinjaError
 from promptlint.frontends.jinja.parse import Parsed, parse
+from promptlint.frontends.mapped import MappedText
 from promptlint.layout import Confidence, Layout, LayoutKind, Observation, Section, Segment, Step
+from promptlint.source import Place, SourceFile
 from promptlint.words import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from promptlint.frontends.chat_template.growth import Rewrite
-    from promptlint.frontends.mapped import MappedText
-    from promptlint.source import Place, SourceFile
 
 _examined = lru_cache(maxsize=64)(examine)
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from jinja2 import Template, TemplateError, nodes
 
 from promptlint.frontends.chat_template.instrument import instrumented
 from promptlint.frontends.chat_template.meter import Meter, TooExpensiveError
 from promptlint.frontends.chat_template.sandbox import Event, RefusedError, RenderError, Sandbox
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 #: What a template can do wrong with its values.
 _TEMPLATE_FAULTS = (

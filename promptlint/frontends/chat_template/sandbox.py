@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from functools import wraps
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from jinja2.exceptions import SecurityError
 from jinja2.runtime import Context as JinjaContext
@@ -20,9 +21,6 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace
 
 from promptlint.frontends.chat_template.meter import MAX_NUMBER, Meter, TooExpensiveError
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 _FILTERS = frozenset(
     (

@@ -6,12 +6,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from promptlint.frontends.base import Context
-    from promptlint.layout import Layout
-    from promptlint.source import SourceFile
+from promptlint.frontends.base import Context
+from promptlint.layout import Layout
+from promptlint.source import SourceFile
 
 HEAD = 65_536
 """How many characters of a file are worth showing to `claims`."""

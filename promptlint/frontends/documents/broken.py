@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from promptlint.frontends.documents import evidence
+from promptlint.frontends.documents.nodes import DataError
 from promptlint.layout import Layout, LayoutKind, Observation
-
-if TYPE_CHECKING:
-    from promptlint.frontends.documents.nodes import DataError
-    from promptlint.source import SourceFile
+from promptlint.source import SourceFile
 
 
 def broken(source: SourceFile, error: DataError, *, certain: bool = False) -> list[Layout]:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
 from promptlint.frontends import fields
 from promptlint.frontends.base import MAX_PIECES, Context
+from promptlint.frontends.mapped import MappedText
 from promptlint.layout import Observation, Segment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from promptlint.frontends.mapped import MappedText
 
 LITERAL_STYLE = "literal"
 _HANDLEBARS = ("{{#", "{{/", "{{>", "{{^", "{{else", "{{~#", "{{~/")

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from promptlint.frontends.base import Context
 from promptlint.frontends.documents.draft import Draft
 from promptlint.frontends.documents.nodes import DictNode, Node, place_of
 from promptlint.frontends.documents.requests import provider_of_model
 from promptlint.frontends.mapped import MappedText
-
-if TYPE_CHECKING:
-    from promptlint.frontends.base import Context
-    from promptlint.layout import Layout
+from promptlint.layout import Layout
 
 # In the order in which the framework writes them.
 _AGENT = ("role", "backstory", "goal")

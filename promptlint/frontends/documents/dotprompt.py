@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
+from promptlint.frontends.base import Context
 from promptlint.frontends.documents import front, tools
 from promptlint.frontends.documents.content import read_content
 from promptlint.frontends.documents.draft import Draft, parameters
 from promptlint.frontends.documents.requests import provider_of_model
 from promptlint.layout import Layout, LayoutKind, OriginKind, Segment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from promptlint.frontends.base import Context
-    from promptlint.source import SourceFile
+from promptlint.source import SourceFile
 
 
 def read(source: SourceFile, context: Context) -> list[Layout]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from promptlint.frontends.base import MAX_PIECES, Context
 from promptlint.frontends.documents.content import Content, read_content
@@ -22,11 +22,7 @@ from promptlint.layout import (
     Section,
     Segment,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from promptlint.source import Place
+from promptlint.source import Place
 
 _TOO_MANY = f"it has more than {MAX_PIECES:,} pieces: the rest was not read"
 _ORDER = {section: index for index, section in enumerate(Section)}

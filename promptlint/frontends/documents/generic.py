@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from promptlint.frontends.base import Context
 from promptlint.frontends.documents import (
     crewai,
     evidence,
@@ -21,9 +21,6 @@ from promptlint.frontends.documents.nodes import DictNode, Entry, ListNode, Node
 from promptlint.frontends.mapped import MappedText
 from promptlint.frontends.roles import SYSTEM_ROLES
 from promptlint.layout import Confidence, Layout
-
-if TYPE_CHECKING:
-    from promptlint.frontends.base import Context
 
 _MAX_ROWS = 30
 _MAX_RECORDED = 12

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
 
 from promptlint.frontends.documents.nodes import MAX_DEPTH, DataError, DictNode, Entry, ListNode, Node, Scalar
 from promptlint.frontends.mapped import MappedText
-
-if TYPE_CHECKING:
-    from promptlint.source import SourceFile
+from promptlint.source import SourceFile
 
 _SPACE = re.compile(r"(?:[ \t\n\r\f]+|//[^\n]*|/\*(?s:.*?)\*/)*")
 _STRING = re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"')

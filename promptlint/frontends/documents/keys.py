@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from promptlint.frontends.documents import evidence
 from promptlint.frontends.documents.nodes import DictNode, Entry, Node
 from promptlint.frontends.mapped import MappedText
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # Keys whose text is about a prompt, not part of one.
 _ABOUT = frozenset(

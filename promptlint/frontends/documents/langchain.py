@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from promptlint.frontends.base import Context
 from promptlint.frontends.documents.draft import Draft
 from promptlint.frontends.documents.nodes import DictNode, ListNode, Node, place_of
 from promptlint.frontends.mapped import MappedText
 from promptlint.layout import Layout, Origin, OriginKind, Segment
-
-if TYPE_CHECKING:
-    from promptlint.frontends.base import Context
 
 _STYLES = {"f-string": "format", "jinja2": "jinja", "mustache": "mustache"}
 _TYPES = frozenset({"prompt", "few_shot", "chat", "chat_prompt"})

@@ -6,15 +6,11 @@ parameter ``cache_control_injection_point`` (JSON, at its place) for each entry.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from promptlint.frontends.base import Context
 from promptlint.frontends.documents.draft import Draft, parameters
 from promptlint.frontends.documents.nodes import DictNode, ListNode, Node, place_of
 from promptlint.frontends.documents.requests import provider_of_model
 from promptlint.layout import Layout, LayoutKind
-
-if TYPE_CHECKING:
-    from promptlint.frontends.base import Context
 
 POINT = "cache_control_injection_point"
 _POINTS = "cache_control_injection_points"

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
+from promptlint.frontends.documents.draft import Draft
 from promptlint.frontends.documents.embedded import load_json
 from promptlint.frontends.documents.marks import is_bare_mark, mark_of
 from promptlint.frontends.documents.nodes import DictNode, ListNode, Node, place_of, plain
 from promptlint.frontends.mapped import MappedText
 from promptlint.layout import Segment
-
-if TYPE_CHECKING:
-    from promptlint.frontends.documents.draft import Draft
 
 ROLES = {
     "system": "system",

@@ -6,16 +6,13 @@ deep in a folded, escaped or indented value still has its place in the file.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from promptlint.errors import InputError
 from promptlint.frontends.mapped import MappedText
 from promptlint.source import Place, SourceFile, Span
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MAX_DEPTH = 100
 MAX_NODES = 1_000_000

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from promptlint.frontends.base import Context
 from promptlint.frontends.documents import messages
 from promptlint.frontends.documents.draft import Draft
 from promptlint.frontends.documents.nodes import DictNode, ListNode, Node, place_of
 from promptlint.frontends.documents.requests import provider_of_model
 from promptlint.frontends.mapped import MappedText
 from promptlint.layout import LITERAL, Layout, Segment
-
-if TYPE_CHECKING:
-    from promptlint.frontends.base import Context
 
 _REFERENCES = ("file://", "http://", "https://", "python:", "langfuse://", "exec:", "package:")
 _FILE_ENDINGS = (

@@ -13,17 +13,14 @@
 from __future__ import annotations
 
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
+from promptlint.frontends.base import Context
 from promptlint.frontends.documents import front, roles, tools
 from promptlint.frontends.documents.content import read_content
 from promptlint.frontends.documents.draft import Draft, parameters
 from promptlint.frontends.documents.nodes import DictNode
 from promptlint.layout import Layout, LayoutKind
-
-if TYPE_CHECKING:
-    from promptlint.frontends.base import Context
-    from promptlint.source import SourceFile
+from promptlint.source import SourceFile
 
 _PROVIDERS = {"azure_openai": "openai", "azure": "openai", "openai": "openai", "anthropic": "anthropic"}
 

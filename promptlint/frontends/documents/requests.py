@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from promptlint.frontends.base import Context
 from promptlint.frontends.documents import messages, tools
 from promptlint.frontends.documents.draft import Draft, parameter, parameters
 from promptlint.frontends.documents.marks import mark_of
 from promptlint.frontends.documents.nodes import DictNode, ListNode, Node, place_of, strings
 from promptlint.frontends.mapped import MappedText
 from promptlint.layout import Confidence, Layout, LayoutKind
-
-if TYPE_CHECKING:
-    from promptlint.frontends.base import Context
 
 _WRAPPERS = ("body", "params", "request", "payload")
 _CONVERSATIONS = ("messages", "input", "contents")

@@ -7,18 +7,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
 from promptlint.frontends.documents.content import mapped_of
+from promptlint.frontends.mapped import MappedText
 from promptlint.frontends.roles import LINE, Speakers
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from promptlint.frontends.mapped import MappedText
-    from promptlint.layout import Segment
+from promptlint.layout import Segment
 
 _ROLE = re.compile(
     rf"{LINE}(?:\n|\Z)"

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
+from promptlint.frontends.base import Context
 from promptlint.frontends.documents import roles, tree
 from promptlint.frontends.documents.content import read_content
 from promptlint.frontends.documents.draft import Draft, parameters
 from promptlint.frontends.documents.nodes import DataError, DictNode, ListNode, Node, place_of
 from promptlint.frontends.mapped import MappedText
 from promptlint.layout import Layout, LayoutKind
-
-if TYPE_CHECKING:
-    from promptlint.frontends.base import Context
-    from promptlint.source import SourceFile
+from promptlint.source import SourceFile
 
 _STYLES = {"semantic-kernel": "mustache", "handlebars": "mustache", "jinja2": "jinja", "liquid": "jinja"}
 

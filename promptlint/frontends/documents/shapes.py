@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
+from promptlint.frontends.base import Context
 from promptlint.frontends.documents import generic, litellm, promptfoo, tree
 from promptlint.frontends.documents.nodes import DictNode, ListNode, Node
-
-if TYPE_CHECKING:
-    from promptlint.frontends.base import Context
-    from promptlint.layout import Layout
-    from promptlint.source import SourceFile
+from promptlint.layout import Layout
+from promptlint.source import SourceFile
 
 MAX_CHARACTERS = 500_000
 _PLAY = {"hosts", "tasks"}  # of Ansible

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
+from promptlint.frontends.base import Context
 from promptlint.frontends.documents import evidence, front, roles
 from promptlint.frontends.documents.content import LITERAL_STYLE, read_content, style_of
 from promptlint.frontends.documents.draft import Draft
@@ -12,10 +12,7 @@ from promptlint.frontends.documents.requests import provider_of_model
 from promptlint.frontends.documents.screen import claims
 from promptlint.frontends.mapped import MappedText
 from promptlint.layout import Confidence, Layout, LayoutKind
-
-if TYPE_CHECKING:
-    from promptlint.frontends.base import Context
-    from promptlint.source import SourceFile
+from promptlint.source import SourceFile
 
 MAX_CHARACTERS = 200_000
 # In templates with `!<INPUT 0>!` fields what stands before this mark explains them, and is cut off before use.

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from promptlint.frontends.documents.content import read_content
+from promptlint.frontends.documents.draft import Draft
 from promptlint.frontends.documents.marks import is_bare_mark, mark_of
 from promptlint.frontends.documents.nodes import DictNode, ListNode, Node, place_of, plain, strings
 from promptlint.layout import Section, Segment
-
-if TYPE_CHECKING:
-    from promptlint.frontends.documents.draft import Draft
 
 
 def add(draft: Draft, node: Node | None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
 from promptlint.frontends.documents.nodes import (
     DataError,
@@ -16,9 +15,7 @@ from promptlint.frontends.documents.nodes import (
     plain,
     strings,
 )
-
-if TYPE_CHECKING:
-    from promptlint.source import SourceFile
+from promptlint.source import SourceFile
 
 FORMATS = {
     ".json": "json",

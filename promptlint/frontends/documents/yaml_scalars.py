@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from promptlint.frontends.documents.nodes import runs_of
 from promptlint.frontends.mapped import MappedText
-
-if TYPE_CHECKING:
-    from promptlint.source import SourceFile
+from promptlint.source import SourceFile
 
 _HEADER = re.compile(r"[|>](?:[-+]?(\d)?|(\d)[-+]?)[ \t]*(?:#[^\n]*)?(?:\n|\Z)")
 _FIRST_LINE = re.compile(r"(?: *\n)*( *)")

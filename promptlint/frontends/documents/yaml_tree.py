@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import yaml
 from yaml.events import (
@@ -31,11 +31,7 @@ from promptlint.frontends.documents.nodes import (
 )
 from promptlint.frontends.documents.yaml_scalars import mapped
 from promptlint.frontends.mapped import MappedText
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from promptlint.source import SourceFile
+from promptlint.source import SourceFile
 
 _CORE = "tag:yaml.org,2002:"
 _PROPERTIES = re.compile(r"(?:[&!]\S*\s+(?:#[^\n]*\s+)*)+")

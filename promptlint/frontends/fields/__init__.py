@@ -15,13 +15,9 @@ Jinja has a frontend of its own, which callers ask first.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from promptlint.frontends.fields import mustache, simple
-
-if TYPE_CHECKING:
-    from promptlint.frontends.mapped import MappedText
-    from promptlint.layout import Segment
+from promptlint.frontends.mapped import MappedText
+from promptlint.layout import Segment
 
 STYLES = (*simple.SCANNERS, "mustache")
 

@@ -14,16 +14,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from promptlint.frontends.base import MAX_PIECES
+from promptlint.frontends.mapped import MappedText
 from promptlint.layout import LITERAL, Guard, Origin, OriginKind, Section, Segment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from promptlint.frontends.mapped import MappedText
 
 _TAG = re.compile(r"\{\{\{([^{}]*)\}\}\}|\{\{([^{}]*)\}\}")
 _WORD = re.compile(r"\w+=|\"[^\"\n]*\"|'[^'\n]*'|[^\s()=\"']+|[()]")

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from promptlint.frontends.base import MAX_PIECES
+from promptlint.frontends.mapped import MappedText
 from promptlint.layout import Origin, OriginKind, Segment
-
-if TYPE_CHECKING:
-    from promptlint.frontends.mapped import MappedText
 
 # A piece of a text: its range, and either what an escape stands for or the hole that is there.
 Piece = tuple[int, int, str | Origin]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from jinja2 import nodes
 
@@ -28,9 +28,6 @@ from promptlint.frontends.jinja.values import (
     plain,
 )
 from promptlint.layout import OriginKind
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 #: Methods that read or reshape the value they are called on; any other method is a callee of its own.
 #: Functions that hand on what they are given, in some shape.

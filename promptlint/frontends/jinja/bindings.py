@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from promptlint.frontends.jinja.values import (
     Choice,
@@ -17,9 +17,6 @@ from promptlint.frontends.jinja.values import (
     symbols,
 )
 from promptlint.layout import Guard, OriginKind
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _CARRIED = "set in an earlier turn of the loop"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
 from jinja2 import nodes
 
@@ -29,9 +29,6 @@ from promptlint.frontends.jinja.values import (
     names_of,
 )
 from promptlint.layout import Guard, OriginKind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 
 def evaluate(node: nodes.Node, scope: Scope) -> Value:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+
+from jinja2 import nodes
 
 from promptlint.frontends.jinja import fold
 from promptlint.frontends.jinja.fold import NotFoldedError
@@ -24,11 +26,6 @@ from promptlint.frontends.jinja.values import (
     plain,
 )
 from promptlint.layout import OriginKind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from jinja2 import nodes
 
 #: Filters and methods behind which a string is still the same string.
 _SAME = frozenset(("string", "safe"))

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import operator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
 from markupsafe import escape
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 MAX_TEXT = 100_000
 MAX_ITEMS = 2_000

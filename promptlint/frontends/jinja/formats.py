@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+
+from jinja2 import nodes
 
 from promptlint.frontends.jinja.scope import Scope, pieces
 from promptlint.frontends.jinja.values import Piece, Text, Value
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from jinja2 import nodes
 
 _PERCENT = re.compile(r"%(?:\((?P<name>\w+)\))?(?P<how>.?)", re.DOTALL)
 _BRACES = re.compile(r"\{\{|\}\}|\{(?P<name>\w*)\}|[{}]")

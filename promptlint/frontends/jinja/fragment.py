@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from promptlint.frontends.jinja.values import Piece, Symbol
 from promptlint.layout import Observation, Origin, OriginKind, Segment, Step
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from promptlint.frontends.jinja.values import Piece, Symbol
 
 
 @dataclass(frozen=True, slots=True)

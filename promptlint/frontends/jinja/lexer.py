@@ -11,17 +11,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from jinja2 import Environment, TemplateSyntaxError
 from jinja2.lexer import Token, TokenStream
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from promptlint.frontends.base import Delimiters
+from promptlint.frontends.base import Delimiters
 
 _SPACE = re.compile(r"\s*")
 _BEGINS = ("variable_begin", "block_begin", "comment_begin", "raw_begin", "linestatement_begin")

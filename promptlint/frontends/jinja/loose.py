@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from promptlint.frontends.base import Delimiters
 from promptlint.frontends.jinja.values import Piece, Source, Symbol
 from promptlint.layout import OriginKind
-
-if TYPE_CHECKING:
-    from promptlint.frontends.base import Delimiters
 
 MAX_PIECES = 20_000
 _NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from jinja2 import Environment, TemplateSyntaxError, nodes
+from jinja2.lexer import Token
 from jinja2.parser import Parser
 
+from promptlint.frontends.base import Delimiters
 from promptlint.frontends.jinja.lexer import JinjaError, OffsetStream, Tokens, environment, stream, tokenize
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from jinja2.lexer import Token
-
-    from promptlint.frontends.base import Delimiters
 
 MAX_CACHED = 64_000  # characters of a template that is kept for the next one that includes it
 _OWN_TAGS = frozenset(

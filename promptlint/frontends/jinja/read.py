@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from posixpath import basename
-from typing import TYPE_CHECKING
 
+from promptlint.frontends.base import Context
 from promptlint.frontends.jinja.fragment import Fragment, build
 from promptlint.frontends.jinja.lexer import DIALECTS, JinjaError, TooManyTagsError
 from promptlint.frontends.jinja.linking import template
@@ -17,10 +17,7 @@ from promptlint.frontends.jinja.values import Piece, Source
 from promptlint.frontends.jinja.walk import TooLargeError, Walker
 from promptlint.frontends.mapped import MappedText
 from promptlint.layout import Confidence, Layout, LayoutKind, Observation, Section, Segment
-
-if TYPE_CHECKING:
-    from promptlint.frontends.base import Context
-    from promptlint.source import SourceFile
+from promptlint.source import SourceFile
 
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(?:(?!---[ \t]*$).*\n)*?---[ \t]*(?:\n|\Z)", re.MULTILINE)
 _KEY = re.compile(r"\s*(?:#.*\n\s*)*[A-Za-z_][\w.-]*[ \t]*:")

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from posixpath import dirname, join, normpath
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from promptlint.frontends.base import Context
-    from promptlint.source import SourceFile
+from promptlint.frontends.base import Context
+from promptlint.source import SourceFile
 
 #: Folder names that template loaders are usually pointed at.
 _ROOTS = ("templates", "template", "prompts", "prompt", "prompt_templates")

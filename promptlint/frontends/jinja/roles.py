@@ -7,16 +7,12 @@ line that is not blank is a role line.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from promptlint.frontends.roles import LINE, Speakers
+from promptlint.layout import Segment
 from promptlint.source import Place, Span
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from promptlint.layout import Segment
 
 _LINE = re.compile(rf"{LINE}$", re.MULTILINE | re.IGNORECASE)
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
+
+from jinja2 import nodes
 
 from promptlint.frontends.jinja import fold
+from promptlint.frontends.jinja.parse import Parsed
 from promptlint.frontends.jinja.values import (
     Choice,
     Fields,
@@ -20,13 +24,6 @@ from promptlint.frontends.jinja.values import (
     Value,
     composite,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from jinja2 import nodes
-
-    from promptlint.frontends.jinja.parse import Parsed
 
 
 class Scope(Protocol):

@@ -6,20 +6,19 @@ mappings of those, and choices between them that a condition makes.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from jinja2 import nodes
+
 from promptlint.frontends.jinja import fold
+from promptlint.frontends.jinja.parse import Parsed
 from promptlint.layout import Guard, OriginKind, Step
+from promptlint.source import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from jinja2 import nodes
-
     from promptlint.frontends.jinja.bindings import Variables
-    from promptlint.frontends.jinja.parse import Parsed
-    from promptlint.source import Place
 
 MAX_CHOICES = 16
 MAX_NAMES = 24

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from jinja2 import nodes
 
@@ -15,6 +15,7 @@ from promptlint.frontends.jinja.bindings import Variables, merge_branches
 from promptlint.frontends.jinja.filters import filtered
 from promptlint.frontends.jinja.linking import MAX_DEPTH
 from promptlint.frontends.jinja.loops import part, target_name, unpacked
+from promptlint.frontends.jinja.parse import Parsed
 from promptlint.frontends.jinja.scope import keywords, pieces, written
 from promptlint.frontends.jinja.values import (
     MISSING,
@@ -32,11 +33,6 @@ from promptlint.frontends.jinja.values import (
     symbols,
 )
 from promptlint.layout import Confidence, Guard, Observation, Step
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from promptlint.frontends.jinja.parse import Parsed
 
 _LAST = re.compile(r"\[-[^:\]]+:\]")
 _HISTORY = re.compile(

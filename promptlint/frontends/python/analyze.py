@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from promptlint.catalog import Catalog
+from promptlint.frontends.base import Context
 from promptlint.frontends.python.evaluate import objects
 from promptlint.frontends.python.evaluate.expressions import evaluate
 from promptlint.frontends.python.evaluate.functions import enter
@@ -28,13 +31,6 @@ from promptlint.frontends.python.values.naming import holds_prompts
 from promptlint.frontends.python.values.values import ClassV, FuncV
 from promptlint.layout import Layout, LayoutKind, Observation
 from promptlint.source import Place, Span
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from promptlint.catalog import Catalog
-    from promptlint.frontends.base import Context
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,8 +11,6 @@ from promptlint.trace.curve.capacity import Point, Ratios, Totals, chunks
 from promptlint.trace.curve.distance import Runs, Stack, measure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from promptlint.trace.columns import Columns

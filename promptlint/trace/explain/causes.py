@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from promptlint.catalog.profile import Profile, TtlKind
 from promptlint.layout import Confidence, Kind, Section
@@ -13,10 +12,8 @@ from promptlint.trace.explain.evidence import kind_of
 from promptlint.trace.explain.history import Entry, History
 from promptlint.trace.explain.ledger import Ledger, Obstacle, Reading
 from promptlint.trace.explain.outcome import Outcome, Reason
+from promptlint.trace.model import Request
 from promptlint.words import counted
-
-if TYPE_CHECKING:
-    from promptlint.trace.model import Request
 
 _IDLE = 3600.0  # seconds without use after which nobody promises anything
 _LAST_TURN = 128  # tokens up to which a change of the latest message is no fault

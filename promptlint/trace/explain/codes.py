@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING
 
 from promptlint.layout import Kind
 from promptlint.trace.explain.diff import Shape
 from promptlint.trace.explain.outcome import Outcome, Reason
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # Where a kind has several rules, what decides between them. Without a row: the first rule of the kind.
 _BY_REASON: Mapping[Reason, str] = {

@@ -7,13 +7,10 @@ from collections import Counter
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from promptlint.layout import Section
 from promptlint.trace.explain.history import Entry, common_prefix
-
-if TYPE_CHECKING:
-    from promptlint.trace.model import Part
+from promptlint.trace.model import Part
 
 _WORD = re.compile(r"[\w.:@/+\-]+|\s+|[^\w\s]")
 _GLUE = re.compile(r"[\w.:@/+\-]*\Z")

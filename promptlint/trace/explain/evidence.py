@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from promptlint.layout import Confidence, Kind, Section
 from promptlint.trace.explain.arrange import Verdict, arrangement, meaning, parsed, plain_json
 from promptlint.trace.explain.diff import Difference, Shape
+from promptlint.trace.explain.history import Entry
 from promptlint.trace.explain.labels import labelled, says
 from promptlint.trace.explain.values import by_label, by_values, label_of
-
-if TYPE_CHECKING:
-    from promptlint.trace.explain.history import Entry
-    from promptlint.trace.model import Part
+from promptlint.trace.model import Part
 
 _TEMPLATE = re.compile(
     r"<\|[\w ]+\|>|\[/?INST\]|<(?:start|end)_of_turn>|<<SYS>>|<｜[^｜]+｜>|\[/?AVAILABLE_TOOLS\]"

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from promptlint.findings import Severity
 from promptlint.layout import Kind, Scope
 from promptlint.trace.explain.codes import code_of
+from promptlint.trace.explain.outcome import Outcome
 from promptlint.trace.explain.redact import excerpt, redacted
 from promptlint.words import counted
-
-if TYPE_CHECKING:
-    from promptlint.trace.explain.outcome import Outcome
 
 _FIXES: dict[Kind, str] = {
     Kind.TTL: "choose a longer lifetime for the stable part, or send a keep-alive before it ends",

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING
 
 from promptlint.layout import Section
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from promptlint.trace.model import Part, Request
+from promptlint.trace.model import Part, Request
 
 _KEPT_SESSIONS = 4096
 _KEPT_ANCHORS = 200_000

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from promptlint.layout import Kind
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 # The most telling kinds first. "_" stands for a blank, underscore, hyphen or nothing.
 _WORDS: Mapping[Kind, str] = {

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from promptlint.catalog.profile import Granularity, Profile, TtlKind
+from promptlint.trace.explain.history import Entry
+from promptlint.trace.model import Part, Request
 from promptlint.words import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from promptlint.trace.explain.history import Entry
-    from promptlint.trace.model import Part, Request
 
 _KEPT = 200_000
 _ASSUMED_WAIT = 0.5  # seconds until an answer begins, where the log does not say

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from promptlint.layout import Confidence, Kind
-
-if TYPE_CHECKING:
-    from promptlint.trace.explain.diff import Difference
-    from promptlint.trace.model import Request
+from promptlint.trace.explain.diff import Difference
+from promptlint.trace.model import Request
 
 
 class Reason(StrEnum):

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from promptlint.catalog.prices import price_for
-
-if TYPE_CHECKING:
-    from promptlint.catalog.profile import Profile
-    from promptlint.trace.explain.outcome import Outcome
+from promptlint.catalog.profile import Profile
+from promptlint.trace.explain.outcome import Outcome
 
 
 def price_of(outcome: Outcome, profile: Profile | None) -> float | None:

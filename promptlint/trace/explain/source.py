@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from promptlint.findings import Finding
 from promptlint.layout import Kind
-
-if TYPE_CHECKING:
-    from promptlint.findings import Finding
-    from promptlint.report import Report
-    from promptlint.trace.explain.group import Group
+from promptlint.report import Report
+from promptlint.trace.explain.group import Group
 
 _WORDS = re.compile(r"[^\W_]{3,}")
 _AROUND = 2  # lines of the source on both sides of a finding

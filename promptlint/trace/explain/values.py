@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from promptlint.layout import Confidence, Kind, Section
+from promptlint.trace.explain.arrange import Verdict
+from promptlint.trace.explain.diff import Difference
+from promptlint.trace.explain.history import Entry
 from promptlint.trace.explain.labels import is_numbered, labelled, says
-
-if TYPE_CHECKING:
-    from promptlint.trace.explain.arrange import Verdict
-    from promptlint.trace.explain.diff import Difference
-    from promptlint.trace.explain.history import Entry
 
 _MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
 

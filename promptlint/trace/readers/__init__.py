@@ -6,15 +6,13 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from promptlint.errors import NothingToCheckError
 from promptlint.trace.model import Hashed, Request
 from promptlint.trace.readers import har, hashed, langfuse, langsmith, otel, requests, transcripts, vllm
 from promptlint.trace.readers.stream import Record, Skipped, raw_lines, records
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Entry = Request | Hashed
 Read = Callable[[Iterator[Record], str, Skipped], Iterator[Entry]]

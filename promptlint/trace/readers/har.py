@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from promptlint.trace.model import Request
 from promptlint.trace.readers.bodies import parameters_of, parts_of, provider_of, surface_of
 from promptlint.trace.readers.fields import dig, first, listing, mapping, seconds, text
 from promptlint.trace.readers.requests import reply_of
+from promptlint.trace.readers.stream import Record, Skipped
 from promptlint.trace.readers.usage import usage_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from promptlint.trace.readers.stream import Record, Skipped
 
 
 def is_har(value: Mapping[str, Any]) -> bool:

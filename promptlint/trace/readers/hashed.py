@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any, TypeGuard
 
 from promptlint.trace.model import Hashed
 from promptlint.trace.readers.fields import number, text
-
-if TYPE_CHECKING:
-    from promptlint.trace.readers.stream import Record, Skipped
+from promptlint.trace.readers.stream import Record, Skipped
 
 MOONCAKE_BLOCK = 512
 BAILIAN_BLOCK = 16

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from promptlint.trace.model import Request, Usage
 from promptlint.trace.readers.bodies import parameters_of, parts_of, provider_of, surface_of
 from promptlint.trace.readers.fields import first, mapping, number, seconds, text
 from promptlint.trace.readers.requests import reply_of
+from promptlint.trace.readers.stream import Record, Skipped
 from promptlint.trace.readers.usage import usage_of
-
-if TYPE_CHECKING:
-    from promptlint.trace.readers.stream import Record, Skipped
 
 
 def is_langfuse(value: Mapping[str, Any]) -> bool:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from promptlint.trace.model import Request, Usage
 from promptlint.trace.readers.bodies import parts_of, provider_of
 from promptlint.trace.readers.fields import first, listing, mapping, number, seconds, text
-
-if TYPE_CHECKING:
-    from promptlint.trace.readers.stream import Record, Skipped
+from promptlint.trace.readers.stream import Record, Skipped
 
 
 def is_otel(value: Mapping[str, Any]) -> bool:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from promptlint.layout import Section
 from promptlint.trace.model import Part, Request, Usage
 from promptlint.trace.readers.bodies import parameters_of, parts_of, provider_of, surface_of
 from promptlint.trace.readers.fields import dig, first, listing, mapping, number, seconds, text
+from promptlint.trace.readers.stream import Record, Skipped
 from promptlint.trace.readers.usage import usage_of
-
-if TYPE_CHECKING:
-    from promptlint.trace.readers.stream import Record, Skipped
 
 _BODIES = ("request.body", "request", "body", "params", "payload", "kwargs", "proxy_server_request.body")
 _TIMES = (

@@ -5,16 +5,14 @@ from __future__ import annotations
 import io
 import json
 from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, BinaryIO
+from pathlib import Path
+from typing import Any, BinaryIO
 
 from promptlint.errors import InputError
 from promptlint.trace.readers.unpack import Unpacked, unpacked
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator
-    from pathlib import Path
 
 _BOM = b"\xef\xbb\xbf"
 MAX_LINE = 64 * 1024 * 1024  # as values it takes several times the memory

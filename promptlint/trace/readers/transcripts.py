@@ -7,20 +7,17 @@ the answer says how long the request really was.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from promptlint.layout import Section
 from promptlint.trace.model import Part, Request
 from promptlint.trace.readers.bodies import _blocks, response_item
 from promptlint.trace.readers.fields import dig, dumped, mapping, seconds, text
 from promptlint.trace.readers.requests import reason_of
+from promptlint.trace.readers.stream import Record, Skipped
 from promptlint.trace.readers.usage import usage_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from promptlint.trace.readers.stream import Record, Skipped
 
 
 def is_claude_code(value: Mapping[str, Any]) -> bool:

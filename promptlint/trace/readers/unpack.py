@@ -10,12 +10,10 @@ from __future__ import annotations
 import io
 import lzma
 import zlib
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+from collections.abc import Callable
+from typing import Any, BinaryIO, Protocol
 
 from promptlint.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _CHUNK = 1 << 16  # packed bytes taken at a time
 _ZSTD_CHUNK = 1 << 10  # its unpacker has no limit: a few bytes can stand for a block of 128 KB

@@ -5,18 +5,15 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from promptlint.layout import Section
 from promptlint.trace.model import Part, Request
 from promptlint.trace.readers.bodies import parameters_of, parts_of, surface_of
 from promptlint.trace.readers.fields import mapping, text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from promptlint.trace.readers.stream import Record, Skipped
+from promptlint.trace.readers.stream import Record, Skipped
 
 _RECEIVED = re.compile(r"Received request (?P<id>[\w.-]+): (?P<rest>.*)")
 _JSON_BODY = re.compile(r"Request (?P<id>[\w.-]+) JSON body: (?P<body>\{.*\})")

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import promptlint
 from promptlint.trace.analyze import Analysis
 from promptlint.trace.explain.findings import message_of
+from promptlint.trace.explain.group import Group
 from promptlint.trace.explain.redact import excerpt, redacted
-
-if TYPE_CHECKING:
-    from promptlint.trace.explain.group import Group
-    from promptlint.trace.options import Options
+from promptlint.trace.options import Options
 
 
 def report_data(analysis: Analysis, options: Options, seconds: float) -> dict[str, Any]:

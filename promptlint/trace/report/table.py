@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from promptlint.errors import InputError, UsageError
 from promptlint.files import replacing
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from promptlint.trace.explain.outcome import Outcome
+from promptlint.trace.explain.outcome import Outcome
 
 SCHEMA = {
     "file": "string",

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from promptlint.trace.columns import Columns
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from promptlint.trace.columns import Columns
 
     Ints = NDArray[np.int64]
 

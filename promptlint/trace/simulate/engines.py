@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from promptlint.cache.base import PrefixCache
 from promptlint.cache.blocks import Chain
 from promptlint.cache.pool import BlockPool
 from promptlint.cache.radix import RadixCache
-
-if TYPE_CHECKING:
-    from promptlint.cache.base import PrefixCache
-    from promptlint.trace.columns import Columns
+from promptlint.trace.columns import Columns
 
 
 @dataclass(frozen=True, slots=True)

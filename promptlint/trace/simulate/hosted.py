@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from promptlint.cache.hosted import HostedCache, hosted_cache
 from promptlint.cache.request import Block
 from promptlint.cache.request import Request as Sent
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from promptlint.catalog.profile import Profile
-    from promptlint.trace.model import Part, Request
+from promptlint.catalog.profile import Profile
+from promptlint.trace.model import Part, Request
 
 _ORDER = {"tools": 0, "response_schema": 1, "system": 2, "messages": 3}
 

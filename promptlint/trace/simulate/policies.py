@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import heapq
 from collections import OrderedDict
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from promptlint.trace.columns import Columns
 from promptlint.trace.curve.capacity import Point, Ratios
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from promptlint.trace.columns import Columns
 
 
 class Policy(Protocol):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import builtins
 from collections import ChainMap
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from promptlint.frontends.python.evaluate import mappings, objects
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, passed, unknown_like
@@ -35,11 +35,7 @@ from promptlint.frontends.python.values.values import (
     choice,
 )
 from promptlint.layout import Cause, Confidence, Guard, Kind, Scope
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from promptlint.source import Place
+from promptlint.source import Place
 
 MAX_UNROLL = 16
 _CHOSEN = (Str, Template, DictV, FuncV, ClassV)  # of which one is taken by a key

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from promptlint.frontends.python.syntax.nodes import walk
+from promptlint.layout import Segment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from promptlint.frontends.python.evaluate.machine import Frame
-    from promptlint.layout import Segment
 
 _SHOWS = re.compile(
     r"^(print|input|pprint|(\w+\.)*(log|logger|logging|_log|_logger|console)\.\w+|click\.\w+)$"

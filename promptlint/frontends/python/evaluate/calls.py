@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TypeGuard
 
 from promptlint.frontends.python.evaluate import access, functions, methods, objects, text
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, passed
@@ -32,9 +32,7 @@ from promptlint.frontends.python.values.values import (
     choice,
 )
 from promptlint.layout import Scope
-
-if TYPE_CHECKING:
-    from promptlint.source import Place
+from promptlint.source import Place
 
 
 def call(m: Machine, node: ast.Call, frame: Frame) -> Value:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from promptlint.frontends.python.evaluate import access
 from promptlint.frontends.python.evaluate.conditions import guard_of, name_in, truth
+from promptlint.frontends.python.evaluate.machine import Frame, Machine
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.pieces import worst
 from promptlint.frontends.python.values.values import DictV, Item, ListV, Value
 from promptlint.layout import Cause, Guard
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from promptlint.frontends.python.evaluate.machine import Frame, Machine
 
 
 def collection(m: Machine, node: ast.ListComp | ast.GeneratorExp | ast.SetComp, frame: Frame) -> Value:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from promptlint.frontends.python.evaluate.machine import Frame, Machine
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.pieces import Lit
 from promptlint.frontends.python.values.values import Const, DictV, FuncV, ListV, Obj, Str, Unknown, Value
 from promptlint.layout import Guard, Kind, Scope
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from promptlint.frontends.python.evaluate.machine import Frame, Machine
 
 _DATA = frozenset({Kind.RETRIEVED, Kind.REQUEST_INPUT})
 _PLAIN_CALLS = frozenset(

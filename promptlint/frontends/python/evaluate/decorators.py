@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from promptlint.frontends.python.evaluate import functions
+from promptlint.frontends.python.evaluate.machine import Frame, Machine
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.values import FuncV, Obj, Value
-
-if TYPE_CHECKING:
-    from promptlint.frontends.python.evaluate.machine import Frame, Machine
 
 _TEXT_METHODS = frozenset(("format", "join", "replace", "strip", "removeprefix"))
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from promptlint.frontends.mapped import MappedText
 from promptlint.frontends.python.evaluate import access, calls, comprehensions, text
@@ -29,11 +29,7 @@ from promptlint.frontends.python.values.values import (
     choice,
 )
 from promptlint.layout import Guard, Kind
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from promptlint.source import Place
+from promptlint.source import Place
 
 _LONGEST = 1_000_000  # characters of a text that is written many times over
 

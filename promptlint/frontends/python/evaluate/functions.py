@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from promptlint.frontends.python.evaluate import access, objects
 from promptlint.frontends.python.evaluate.machine import (
@@ -18,6 +18,7 @@ from promptlint.frontends.python.evaluate.machine import (
 )
 from promptlint.frontends.python.syntax.nodes import Definition, children, statements, walk
 from promptlint.frontends.python.syntax.slicing import FORWARDING, digest, forwards, skipped, tells_of_prompts
+from promptlint.frontends.python.values.modules import Module
 from promptlint.frontends.python.values.pieces import worst
 from promptlint.frontends.python.values.values import (
     NONE,
@@ -35,12 +36,7 @@ from promptlint.frontends.python.values.values import (
     choice,
 )
 from promptlint.layout import Kind, Scope
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from promptlint.frontends.python.values.modules import Module
-    from promptlint.source import Place
+from promptlint.source import Place
 
 MAX_CALL_STEPS = 600  # of one call, callees included
 MAX_MAKE_STEPS = 200  # of one constructor, or of a call that has nothing to do with prompts

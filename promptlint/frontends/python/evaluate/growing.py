@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
+from promptlint.frontends.python.evaluate.machine import Machine
 from promptlint.frontends.python.syntax.nodes import blocks, walk
 from promptlint.frontends.python.values.forms import holds_turns
+from promptlint.frontends.python.values.modules import Read
 from promptlint.frontends.python.values.values import (
     Choice,
     ClassV,
@@ -32,12 +34,6 @@ from promptlint.frontends.python.values.values import (
     Value,
 )
 from promptlint.layout import Cause, Kind
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from promptlint.frontends.python.evaluate.machine import Machine
-    from promptlint.frontends.python.values.modules import Read
 
 MAX_STEPS = 400  # of one method that fills
 MAX_METHODS = 2  # that are run for one attribute

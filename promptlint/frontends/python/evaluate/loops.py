@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
 
 from promptlint.frontends.python.evaluate import access
 from promptlint.frontends.python.evaluate.conditions import guard_of, name_in
@@ -15,9 +15,6 @@ from promptlint.frontends.python.values.forms import is_history
 from promptlint.frontends.python.values.naming import OVER_TURNS, RETRIES
 from promptlint.frontends.python.values.values import Const, Item, ListV, Str, Unknown, Value, moment
 from promptlint.layout import Cause, Guard, Scope
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 MAX_UNROLLED = 12  # statements of a body that is run for each element
 

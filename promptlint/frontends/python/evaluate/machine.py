@@ -7,14 +7,19 @@ body is run once, for an element that stands for all. Nothing of the program is 
 
 from __future__ import annotations
 
+import ast
 import itertools
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+from promptlint.catalog import Catalog
+from promptlint.catalog.model import Sink, Volatile
 from promptlint.frontends.mapped import MappedText
+from promptlint.frontends.python.values.modules import Module, Project, Read
 from promptlint.frontends.python.values.pieces import (
     Alt,
     Hole,
@@ -39,16 +44,10 @@ from promptlint.frontends.python.values.values import (
     choice,
 )
 from promptlint.layout import ROWS, Cause, Guard, Kind, Scope, Step
+from promptlint.source import Place
 
 if TYPE_CHECKING:
-    import ast
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from promptlint.catalog import Catalog
-    from promptlint.catalog.model import Sink, Volatile
     from promptlint.frontends.python.prompts.record import Recorder
-    from promptlint.frontends.python.values.modules import Module, Project, Read
-    from promptlint.source import Place
 
 _ROOT = re.compile(r"\w*")
 MAX_ROOTS = 6  # elements, and levels, that are looked at for what a collection is made from

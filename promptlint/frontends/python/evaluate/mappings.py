@@ -6,15 +6,14 @@ or ``m.model_dump()`` makes of a message of the program's own.
 
 from __future__ import annotations
 
+import ast
 import re
 from typing import TYPE_CHECKING
 
+from promptlint.frontends.python.evaluate.machine import Frame, Machine
 from promptlint.frontends.python.values.values import DictV, Item, Obj, Value
 
 if TYPE_CHECKING:
-    import ast
-
-    from promptlint.frontends.python.evaluate.machine import Frame, Machine
     from promptlint.frontends.python.values.arguments import Arguments
 
 _TYPED = re.compile(r"[A-Z]\w*Param$")  # anthropic.types.TextBlockParam, openai.types.chat.…MessageParam

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from promptlint.frontends.python.evaluate import access, growing
 from promptlint.frontends.python.evaluate.machine import MAX_STEPS, Frame, Machine, passed
 from promptlint.frontends.python.library import files
 from promptlint.frontends.python.syntax.nodes import blocks
+from promptlint.frontends.python.values.modules import Module, Read
 from promptlint.frontends.python.values.naming import HISTORY
 from promptlint.frontends.python.values.values import (
     Bound,
@@ -27,10 +27,7 @@ from promptlint.frontends.python.values.values import (
     Value,
 )
 from promptlint.layout import Cause, Confidence, Kind, Scope
-
-if TYPE_CHECKING:
-    from promptlint.frontends.python.values.modules import Module, Read
-    from promptlint.source import Place
+from promptlint.source import Place
 
 MAX_INIT_STEPS = 500
 _NOTHING: frozenset[Read] = frozenset()

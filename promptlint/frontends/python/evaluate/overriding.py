@@ -13,17 +13,13 @@ What the method gives is what one of its overriding methods gives.
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from promptlint.frontends.python.evaluate import objects
+from promptlint.frontends.python.evaluate.machine import Machine
 from promptlint.frontends.python.values.values import Bound, ClassV, FuncV, Obj, Value, choice
 from promptlint.layout import Guard
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from promptlint.frontends.python.evaluate.machine import Machine
-    from promptlint.source import Place
+from promptlint.source import Place
 
 MAX_CLASSES = 12  # looked at for one method
 MAX_METHODS = 3  # of those, run

@@ -15,15 +15,11 @@ to the sorting, which may stand behind the end of a budget.
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
+from promptlint.frontends.python.evaluate.machine import Frame, Machine
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.values import DictV, ListV, Obj, Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from promptlint.frontends.python.evaluate.machine import Frame, Machine
 
 _GROWING = frozenset(("append", "extend", "insert", "appendleft", "update", "setdefault"))
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from promptlint.frontends.python.evaluate import text
 from promptlint.frontends.python.evaluate.machine import fixed
 from promptlint.frontends.python.values.pieces import Hole, Lit, Part, Seg, flat
 from promptlint.frontends.python.values.values import DictV, ListV, Str, Value
 from promptlint.source import Place
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def serialised(value: Value, place: Place, skip: Sequence[str] = (), depth: int = 0) -> tuple[Part, ...]:

@@ -15,17 +15,13 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from promptlint.frontends.python.evaluate.growing import fillers
+from promptlint.frontends.python.evaluate.machine import Frame
 from promptlint.frontends.python.syntax.nodes import attributes, walk
+from promptlint.frontends.python.values.values import FuncV
 from promptlint.layout import Confidence, Observation, Section, Segment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from promptlint.frontends.python.evaluate.machine import Frame
-    from promptlint.frontends.python.values.values import FuncV
 
 
 def switched_by(call: ast.Call, frame: Frame) -> frozenset[str]:

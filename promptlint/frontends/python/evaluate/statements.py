@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from promptlint.frontends.python.evaluate import access, decorators, loops, objects, text
 from promptlint.frontends.python.evaluate.conditions import guard_of, truth
@@ -26,9 +26,6 @@ from promptlint.frontends.python.values.values import (
     Value,
 )
 from promptlint.layout import Cause, Guard, Kind, Scope
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def execute(m: Machine, body: list[ast.stmt], frame: Frame) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from promptlint.frontends import fields
 from promptlint.frontends.mapped import MappedText
@@ -24,11 +24,7 @@ from promptlint.frontends.python.values.values import (
     Value,
 )
 from promptlint.layout import Cause, Guard, Segment
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from promptlint.source import Place
+from promptlint.source import Place
 
 # A constant that is nothing but a field to be replaced: it stands where it enters a text.
 _MARKER = re.compile(r"\{\{?\s?\w+\s?\}\}?|<<\w+>>|\[\[\w+\]\]|\$\{?\w+\}?|__[A-Z_]+__")

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from promptlint.frontends.python.evaluate import access
 from promptlint.frontends.python.values.pieces import Hole, Lit
 from promptlint.frontends.python.values.values import DictV, ListV, Str, Unknown, Value
 from promptlint.layout import Parameter, Scope
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from promptlint.source import Place
+from promptlint.source import Place
 
 # Headers and body fields by which providers and engines choose a cache or a replica.
 KEYS = frozenset(

@@ -9,18 +9,17 @@ Libraries call them alike, and what is put in is sent in that order::
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from promptlint.frontends.python.evaluate import access, methods
+from promptlint.frontends.python.evaluate.machine import Frame, Machine
 from promptlint.frontends.python.library import engines
 from promptlint.frontends.python.values.values import NONE, Const, Item, ListV, Obj, Unknown, Value
 
 if TYPE_CHECKING:
-    import ast
-
-    from promptlint.frontends.python.evaluate.machine import Frame, Machine
     from promptlint.frontends.python.values.arguments import Arguments
 
 KIND = "dialog"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from promptlint.frontends.mapped import MappedText
 from promptlint.frontends.python.evaluate import access, text
+from promptlint.frontends.python.evaluate.machine import Frame, Machine
 from promptlint.frontends.python.values.arguments import Arguments
 from promptlint.frontends.python.values.pieces import Alt, Hole, Lit, Loop, Part, Seg
 from promptlint.frontends.python.values.values import (
@@ -25,10 +27,7 @@ from promptlint.frontends.python.values.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from promptlint.catalog.model import Sink
-    from promptlint.frontends.python.evaluate.machine import Frame, Machine
 
 _STYLES = {
     "f-string": "format",

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import posixpath
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from promptlint.frontends.mapped import MappedText
+from promptlint.frontends.python.evaluate.machine import Frame, Machine
 from promptlint.frontends.python.values.pieces import Lit, TextSource
 from promptlint.frontends.python.values.values import Const, DictV, Item, ListV, Obj, Str, Unknown, Value
 
 if TYPE_CHECKING:
-    import ast
-    from collections.abc import Callable
-
     from promptlint.frontends.documents import tree
-    from promptlint.frontends.python.evaluate.machine import Frame, Machine
     from promptlint.frontends.python.values.arguments import Arguments
 
 _ROOT = "<root>"  # what the paths that are known from `__file__` begin with: the root of the project

@@ -14,10 +14,10 @@ from promptlint.frontends.python.values.naming import SENDS, called_name
 from promptlint.frontends.python.values.pieces import Hole, Part, flat, worst
 from promptlint.frontends.python.values.values import NONE, ListV, Str, Unknown, Value
 from promptlint.layout import Cause, Kind, Scope
+from promptlint.source import Place
 
 if TYPE_CHECKING:
     from promptlint.frontends.python.values.arguments import Arguments
-    from promptlint.source import Place
 
 # A method that reads a clock's value at one resolution.
 _CLOCK_METHODS = {

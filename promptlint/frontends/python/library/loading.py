@@ -9,6 +9,7 @@ There is one file ``select-option.j2``, and it has fields of these names.
 
 from __future__ import annotations
 
+import ast
 import re
 from functools import cache
 from typing import TYPE_CHECKING
@@ -19,8 +20,6 @@ from promptlint.frontends.python.values.pieces import Part, Seg
 from promptlint.frontends.python.values.values import DictV, Str, Template, Value
 
 if TYPE_CHECKING:
-    import ast
-
     from promptlint.frontends.python.evaluate.machine import Frame, Machine
     from promptlint.frontends.python.values.arguments import Arguments
 

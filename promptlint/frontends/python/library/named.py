@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from promptlint.frontends.mapped import MappedText
@@ -24,8 +25,6 @@ from promptlint.frontends.python.values.pieces import Lit, Seg, TextSource, flat
 from promptlint.frontends.python.values.values import DictV, Str
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from promptlint.frontends.documents import tree
     from promptlint.frontends.python.evaluate.machine import Frame, Machine
     from promptlint.frontends.python.values.arguments import Arguments

@@ -15,6 +15,7 @@ to a place that fills the text and can be followed (`engine.settled`).
 from __future__ import annotations
 
 import re
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -23,12 +24,10 @@ from promptlint.frontends.python.values.naming import NOT_PROMPT_NAME, is_prompt
 from promptlint.frontends.python.values.pieces import Alt, Lit, Part, Seg, flat
 from promptlint.frontends.python.values.values import Choice, Str, Value
 from promptlint.layout import Layout, OriginKind, Scope, Segment
+from promptlint.source import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Sequence
-
     from promptlint.frontends.python.evaluate.machine import Machine
-    from promptlint.source import Place
 
 MIN_FORM = 200  # known characters of a text that is taken for a prompt by nothing but its form
 _SIGNS = ("{", "%(", "$", "<<", "[[", "!<")

@@ -14,14 +14,11 @@ handed on, and where the function ends.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
 from promptlint.frontends.python.values.forms import is_conversation
 from promptlint.frontends.python.values.naming import goes_on
 from promptlint.frontends.python.values.values import ListV, Obj, Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 
 def held(value: Value) -> ListV | None:

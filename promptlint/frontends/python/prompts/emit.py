@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -39,12 +40,10 @@ from promptlint.layout import (
     Section,
     Segment,
 )
+from promptlint.source import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from promptlint.frontends.python.evaluate.machine import Machine
-    from promptlint.source import Place
 
 MARKERS = ("cache_control", "cachePoint", "cache_point", "prompt_cache_breakpoint")
 MAX_SEGMENTS = 4000

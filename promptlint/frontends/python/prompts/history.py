@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,8 +21,6 @@ from promptlint.frontends.python.values.values import NONE, Item, ListV, Obj, St
 from promptlint.layout import ROWS, Cause, Confidence, Kind, Layout, Observation, Scope, Segment, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from promptlint.frontends.python.evaluate.machine import Frame, Machine
     from promptlint.frontends.python.values.arguments import Arguments
 

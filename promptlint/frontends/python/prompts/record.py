@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
@@ -54,12 +55,10 @@ from promptlint.frontends.python.values.values import (
     Value,
 )
 from promptlint.layout import Confidence, Layout, LayoutKind, Observation, Section
+from promptlint.source import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from promptlint.frontends.python.values.arguments import Arguments
-    from promptlint.source import Place
 
 
 _MESSAGES = ("messages", "chat_history", "conversation")  # arguments that are looked at by these names

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from promptlint.frontends.python.evaluate import access, text
@@ -40,14 +41,12 @@ from promptlint.layout import (
     Segment,
     Step,
 )
+from promptlint.source import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from promptlint.catalog.model import Sink
     from promptlint.frontends.python.evaluate.machine import Frame, Machine
     from promptlint.frontends.python.values.arguments import Arguments
-    from promptlint.source import Place
 
 _WITHIN = re.compile(
     r"message|history|turn|step|round|iteration|attempt|retry|is_first|(?:\b|_)(?:last|final)(?:\b|_)|continuation|tool_use",

@@ -12,16 +12,13 @@ it likes::
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from promptlint.frontends.python.evaluate import objects
+from promptlint.frontends.python.evaluate.machine import Machine
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.syntax.slicing import tells_of_prompts
+from promptlint.frontends.python.values.modules import Module
 from promptlint.frontends.python.values.values import ClassV, Ext, FuncV, ModuleV, Unknown, Value
-
-if TYPE_CHECKING:
-    from promptlint.frontends.python.evaluate.machine import Machine
-    from promptlint.frontends.python.values.modules import Module
 
 _MAKING = frozenset(
     (

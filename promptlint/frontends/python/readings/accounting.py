@@ -8,15 +8,11 @@ apart. So ``prompt_tokens + cached_tokens`` counts twice, and ``cache_read / inp
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 from promptlint.frontends.python.syntax.nodes import definitions, within
+from promptlint.frontends.python.values.modules import Module
 from promptlint.layout import Confidence, Layout, LayoutKind, Observation
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from promptlint.frontends.python.values.modules import Module
 
 # Inclusive surfaces: the input count, and the cached tokens inside it.
 _WITH = frozenset(("prompt_tokens", "input_tokens", "prompt_token_count", "promptTokenCount"))

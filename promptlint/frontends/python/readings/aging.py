@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from promptlint.frontends.python.readings.turnlists import (
     Body,
@@ -30,9 +30,6 @@ from promptlint.frontends.python.readings.turnlists import (
 )
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.naming import called_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _MARKS = re.compile(r"cache|ephemeral|breakpoint|checkpoint|\bmark", re.IGNORECASE)
 _ADDING = frozenset({"append", "insert", "appendleft"})

@@ -18,8 +18,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from promptlint.frontends.python.readings.turnlists import (
     SENT_AS,
@@ -32,9 +32,6 @@ from promptlint.frontends.python.readings.turnlists import (
 )
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.naming import called_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _COPIES = frozenset({"list", "copy", "deepcopy"})
 _USER = frozenset({"user", "human"})

@@ -18,14 +18,11 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from promptlint.frontends.python.readings.turnlists import Body, Seen, is_turns, last_name, parts_of
 from promptlint.frontends.python.syntax.nodes import children, walk
 from promptlint.frontends.python.values.naming import called_name, is_about_marks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _TRIMS = re.compile(r"^(trim|trim_messages|truncate_messages|trim_history)$")
 # What a function does that gives a window of a conversation for a request, not for somebody to look at.

@@ -24,8 +24,8 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from promptlint.frontends.python.readings import turns
 from promptlint.frontends.python.readings.turnlists import (
@@ -47,9 +47,6 @@ from promptlint.frontends.python.readings.turnlists import (
 )
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.naming import HISTORY
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _TEXT = frozenset({"content", "text", "message"})
 _PARTS = frozenset({"content", "parts", "blocks"})

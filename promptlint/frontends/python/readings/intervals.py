@@ -7,19 +7,15 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from promptlint.frontends.python.readings.turnlists import last_name
 from promptlint.frontends.python.syntax.nodes import children, walk
+from promptlint.frontends.python.values.modules import Module
 from promptlint.frontends.python.values.naming import called_name
 from promptlint.layout import Layout, Observation, Step
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from promptlint.frontends.python.values.modules import Module
-    from promptlint.source import Place
+from promptlint.source import Place
 
 _WORDS = re.compile(r"\bsleep\(|\bevery\(|[\"']interval[\"']|IntervalTrigger")
 _UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800}

@@ -14,16 +14,12 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
 from promptlint.frontends.python.syntax import nodes
 from promptlint.frontends.python.values.modules import Module, parse
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from promptlint.source import SourceFile
+from promptlint.source import SourceFile
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 Table = dict[str, str]

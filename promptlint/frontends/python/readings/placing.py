@@ -23,8 +23,8 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from promptlint.frontends.python.readings.turnlists import (
     SENT_AS,
@@ -37,9 +37,6 @@ from promptlint.frontends.python.readings.turnlists import (
     parts_of,
 )
 from promptlint.frontends.python.syntax.nodes import walk
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _LAST_USER = re.compile(r"(last|latest|newest)_(user|human)", re.IGNORECASE)
 _TOOLS = re.compile(

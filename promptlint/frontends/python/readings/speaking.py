@@ -10,15 +10,11 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from promptlint.frontends.python.syntax.nodes import walk
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from promptlint.frontends.python.values.modules import Module
+from promptlint.frontends.python.values.modules import Module
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _OF_MODELS = frozenset(

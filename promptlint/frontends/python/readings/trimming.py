@@ -20,7 +20,6 @@ import ast
 import re
 from dataclasses import replace
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
 from promptlint.frontends.python.readings.aging import aging
 from promptlint.frontends.python.readings.compacting import compacting
@@ -49,12 +48,10 @@ from promptlint.frontends.python.readings.turnlists import (
     read,
 )
 from promptlint.frontends.python.syntax.nodes import definitions, walk, within
+from promptlint.frontends.python.values.modules import Module
 from promptlint.frontends.python.values.naming import HISTORY
 from promptlint.layout import Confidence, Layout, LayoutKind, Observation
-
-if TYPE_CHECKING:
-    from promptlint.frontends.python.values.modules import Module
-    from promptlint.source import Span
+from promptlint.source import Span
 
 _TELLS = ('"role"', "'role'", "message", "Message")
 _ROLE = re.compile(r"\.role\b")

@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from promptlint.frontends.python.syntax.nodes import children, walk
 from promptlint.frontends.python.values.naming import is_about_marks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 _POSITIONS = frozenset({"enumerate", "range"})
 _Loop = ast.For | ast.AsyncFor

@@ -12,12 +12,9 @@ tells where the string stands.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from promptlint.frontends.python.syntax.strings import closing_quote, skip_field
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _WORTH_LOOKING = 1000  # opening braces in a file, below which no literal can be expensive
 _BUDGET = 100_000_000  # characters that the parser may go through again, about a tenth of a second

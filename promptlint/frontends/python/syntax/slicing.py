@@ -16,14 +16,11 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
 
 from promptlint.frontends.python.syntax import nodes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _TELLING = re.compile(
     r"prompt|message|system|instruction|history|template|persona|\bllm|chat|complet|generat|descript|\brole\b|content|conversation"

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from promptlint.frontends.python.values.pieces import worst
-
-if TYPE_CHECKING:
-    import ast
-
-    from promptlint.frontends.python.values.values import Value
-    from promptlint.layout import Cause
+from promptlint.frontends.python.values.values import Value
+from promptlint.layout import Cause
 
 _LOOKED_UP = re.compile(r"(^|_)(collection|index|table|namespace|bucket|key)(_name|_id)?$")
 

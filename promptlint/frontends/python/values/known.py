@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from promptlint.frontends.python.values.pieces import Lit, Seg
 from promptlint.frontends.python.values.values import Const, DictV, FuncV, Item, ListV, Obj, Str, Value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 LONGEST = 1_000_000  # characters of a text that is computed
 _MAX_ITEMS = 400

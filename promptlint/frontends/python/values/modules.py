@@ -13,25 +13,21 @@ import sys
 import warnings
 from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from promptlint.frontends.base import Context
+from promptlint.frontends.mapped import MappedText
 from promptlint.frontends.python.syntax.crowded import thinned
 from promptlint.frontends.python.syntax.newer import lower
 from promptlint.frontends.python.syntax.nodes import walk
+from promptlint.frontends.python.syntax.strings import Field
+from promptlint.frontends.python.values.pieces import Lit
+from promptlint.frontends.python.values.values import Value
+from promptlint.layout import Layout
 from promptlint.source import Place, SourceFile, Span
 from promptlint.words import shortened
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from promptlint.frontends.base import Context
-    from promptlint.frontends.mapped import MappedText
-    from promptlint.frontends.python.syntax.strings import Field
-    from promptlint.frontends.python.values.pieces import Lit
-    from promptlint.frontends.python.values.values import Value
-    from promptlint.layout import Layout
 
 _WORDS = (
     *(

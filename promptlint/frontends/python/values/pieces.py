@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from promptlint.frontends.base import MAX_PIECES
+from promptlint.frontends.mapped import MappedText
 from promptlint.layout import Breakpoint, Cause, Guard, Kind, Segment, Step
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from promptlint.frontends.mapped import MappedText
-    from promptlint.source import Place
+from promptlint.source import Place
 
 
 class TextSource:

@@ -6,6 +6,8 @@ its name and, where it was traced, the `Cause` that makes it change.
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate, count
 from typing import TYPE_CHECKING
@@ -23,13 +25,10 @@ from promptlint.frontends.python.values.pieces import (
     worst,
 )
 from promptlint.layout import Cause, Guard, Scope
+from promptlint.source import Place
 
 if TYPE_CHECKING:
-    import ast
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
     from promptlint.frontends.python.values.modules import Module
-    from promptlint.source import Place
 
 
 _made = count(1)  # collections and objects, in the order in which they are made
