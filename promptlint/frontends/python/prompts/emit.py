@@ -49,13 +49,12 @@ MARKERS = ("cache_control", "cachePoint", "cache_point", "prompt_cache_breakpoin
 MAX_SEGMENTS = 4000
 _TEXT_KEYS = ("text", "content", "input_text")
 
-
-# A part of a message that the program was given: whose it is, and when it was sent, nothing tells.
 # Lists of messages that a program gives to each request: examples, documents, what the user said now.
 _GIVEN = re.compile(
     r"example|shot|demo|sample|system|instruct|prefix|rule|tool|doc|context|image|file|part|content|prompt|quer|question|input|user|data|item",
     re.IGNORECASE,
 )
+# A part of a message that the program was given: whose it is, and when it was sent, nothing tells.
 _OF_A_MESSAGE = re.compile(
     r"(^|(?<!choices)[._])(messages?|msgs?|turns?|history)(\[\])?\.(content|parts|text|blocks)\b",
     re.IGNORECASE,

@@ -109,22 +109,15 @@ class HistoryWatch(ABC):
 
     def windowed(self, node: ast.Call, frame: Frame) -> None:
         """``ConversationBufferWindowMemory(k=5)``: a library keeps the newest turns."""
-        self.observe(
-            Observation(
-                "history-cut", frame.module.place(node), frame.module.text(node), confidence=Confidence.MEDIUM
-            )
-        )
+        self._tell("history-cut", node, frame)
+
+    def _tell(self, what: str, node: ast.AST, frame: Frame) -> None:
+        place, written = frame.module.place(node), frame.module.text(node)
+        self.observe(Observation(what, place, written, confidence=Confidence.MEDIUM))
 
     def _drop(self, m: Machine, value: Value, node: ast.AST, frame: Frame) -> None:
         if has_turns(value) or (is_history(value) and _talks_to_model(frame)):
-            self.observe(
-                Observation(
-                    "history-cut",
-                    frame.module.place(node),
-                    frame.module.text(node),
-                    confidence=Confidence.MEDIUM,
-                )
-            )
+            self._tell("history-cut", node, frame)
 
     # ------------------------------------------------------------------ rewritten
 
@@ -140,23 +133,23 @@ class HistoryWatch(ABC):
         ):
             moves = frame.func is None or not turns.follows_from_turn(node, frame.func.node)
             if loops and moves and any(g.kind == "if" for g in m.guards) and _talks_to_model(frame):
-                self._rewritten(m, node, frame)
+                self._tell("history-rewritten", node, frame)
         elif (
             key in ("content", "text")
             and not _is_fixed(value)
             and _last_of_copy(node.value, frame)
             and not any("assistant" in g.expression for g in m.guards)  # an answer that goes on
         ):
-            self._rewritten(m, node, frame)
+            self._tell("history-rewritten", node, frame)
         elif is_history(owner) and isinstance(node.slice, ast.Slice) and _talks_to_model(frame):
             lower = node.slice.lower
             if isinstance(lower, ast.Constant) and node.slice.upper is not None:
-                self._rewritten(m, node, frame)
+                self._tell("history-rewritten", node, frame)
         elif is_history(owner) and isinstance(node.slice, ast.Name) and _talks_to_model(frame):
             # ``messages[i] = shortened(…)``: which turn it is depends on where a loop has got to.
             inside = any(g.kind in ("for", "while") for g in m.since(frame.depth))
             if inside and frame.func is not None and not turns.follows_from_turn(node, frame.func.node):
-                self._rewritten(m, node, frame)
+                self._tell("history-rewritten", node, frame)
 
     def turn_set(self, m: Machine, owner: Unknown, node: ast.Attribute, frame: Frame) -> None:
         """``history[i].content = …`` on a turn that is picked by a number, not the last one."""
@@ -167,7 +160,7 @@ class HistoryWatch(ABC):
             and not any(g.kind == "for" for g in m.since(frame.depth))
             and _talks_to_model(frame)
         ):
-            self._rewritten(m, node, frame)
+            self._tell("history-rewritten", node, frame)
 
     def spliced(self, m: Machine, left: Value, node: ast.BinOp, frame: Frame) -> None:
         """``messages[:a] + messages[b:]``: the turns between are dropped."""
@@ -193,17 +186,7 @@ class HistoryWatch(ABC):
             turns.follows_from_turn(node, frame.func.node) or turns.is_for_marks(node, frame.func.node)
         )
         if loop and moves and any(g.kind == "if" for g in m.guards) and _talks_to_model(frame):
-            self._rewritten(m, node, frame)
-
-    def _rewritten(self, m: Machine, node: ast.AST, frame: Frame) -> None:
-        self.observe(
-            Observation(
-                "history-rewritten",
-                frame.module.place(node),
-                frame.module.text(node),
-                confidence=Confidence.MEDIUM,
-            )
-        )
+            self._tell("history-rewritten", node, frame)
 
     def history_filtered(self, m: Machine, value: ListV, node: ast.expr, frame: Frame) -> None:
         """Parts of a turn are left out depending on where the turn stands from the end."""
@@ -280,14 +263,7 @@ class HistoryWatch(ABC):
             and not _put_back(frame.module.text(node.func.value), access.plain(given.args[0]), frame)
             and _talks_to_model(frame)
         ):
-            self.observe(
-                Observation(
-                    "history-cut",
-                    frame.module.place(node),
-                    frame.module.text(node),
-                    confidence=Confidence.MEDIUM,
-                )
-            )
+            self._tell("history-cut", node, frame)
 
 
 def settle(layout: Layout) -> Layout:

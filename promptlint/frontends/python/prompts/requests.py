@@ -12,6 +12,7 @@ from promptlint.frontends.python.evaluate.stateful import rendered_anew, switche
 from promptlint.frontends.python.library import engines
 from promptlint.frontends.python.library.cachekeys import cache_keys, injection_points
 from promptlint.frontends.python.prompts.emit import emitter_of
+from promptlint.frontends.python.readings.turnlists import last_name
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.naming import HISTORY
 from promptlint.frontends.python.values.pieces import Alt
@@ -276,7 +277,8 @@ def _tools_change(
     if frame.func is None:
         return []
     kept = isinstance(sent, ListV) and bool(sent.owner)
-    if kept and isinstance(at, ast.Attribute) and (added := _grows(frame.func, at.attr)) is not None:
+    inside = walk(frame.func.node) if kept else []
+    if isinstance(at, ast.Attribute) and (added := _growth(inside, ast.Attribute, at.attr)) is not None:
         return [Observation("tools-changed", frame.module.place(added), at.attr)]
     if not m.loops:
         return []
@@ -316,42 +318,33 @@ def _tools_change(
 def _grows_beside(function: ast.AST, name: str, call: ast.Call) -> ast.AST | None:
     """Return where a list is changed in a loop that also sends it."""
     for loop in walk(function):
-        if not isinstance(loop, ast.For | ast.AsyncFor | ast.While):
-            continue
-        inside = walk(loop)
-        if not any(n is call for n in inside):
-            continue
-        for child in inside:
-            if (
-                isinstance(child, ast.Call)
-                and isinstance(child.func, ast.Attribute)
-                and child.func.attr in _GROW
-                and isinstance(child.func.value, ast.Name)
-                and child.func.value.id == name
-            ):
-                return child
+        if isinstance(loop, ast.For | ast.AsyncFor | ast.While):
+            inside = walk(loop)
+            if any(n is call for n in inside) and (grown := _growth(inside, ast.Name, name)) is not None:
+                return grown
     return None
 
 
-def _grows(method: FuncV, attr: str) -> ast.AST | None:
-    """Return where a method adds to ``self.<attr>`` or takes from it."""
-    for child in walk(method.node):
+def _growth(nodes: list[ast.AST], kind: type[ast.expr], name: str) -> ast.Call | None:
+    """Return the first call that adds to a list, or takes from it: a plain name, or an attribute of anything."""
+    for node in nodes:
         if (
-            isinstance(child, ast.Call)
-            and isinstance(child.func, ast.Attribute)
-            and child.func.attr in _GROW
-            and isinstance(child.func.value, ast.Attribute)
-            and child.func.value.attr == attr
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in _GROW
+            and isinstance(node.func.value, kind)
+            and last_name(node.func.value) == name
         ):
-            return child
+            return node
     return None
 
 
 def _change(method: FuncV, attr: str) -> ast.AST | None:
     """Return where a method changes ``self.<attr>``."""
-    if (grown := _grows(method, attr)) is not None:
+    inside = walk(method.node)
+    if (grown := _growth(inside, ast.Attribute, attr)) is not None:
         return grown
-    for child in walk(method.node):
+    for child in inside:
         if isinstance(child, ast.Assign | ast.AugAssign):
             targets = child.targets if isinstance(child, ast.Assign) else [child.target]
             if any(isinstance(t, ast.Attribute) and t.attr == attr for t in targets):

@@ -177,7 +177,7 @@ def _says_more(sent: ast.expr, kept: ast.expr, made: dict[str, ast.expr]) -> boo
 def _kept_without(body: Body, calls: list[ast.Call], made: dict[str, ast.expr]) -> Seen:
     """Yield the user's turn in what a call sends, where a list of turns gets it without a part of it."""
     for call in calls:
-        [value] = [k.value for k in call.keywords if k.arg in SENT_AS][:1]
+        value = next(k.value for k in call.keywords if k.arg in SENT_AS)
         if isinstance(value, ast.Name):
             value = made.get(value.id, value)
         parts = list(parts_of(value))

@@ -1,4 +1,4 @@
-"""What is put in front of the last turn of the user, or taken from the tools of one call, told by its form.
+"""What is put in front of the last turn of the user, told by its form.
 
 A conversation is taken apart at the user's last turn, and something is put there that the next request will not
 have at the same place::
@@ -6,46 +6,22 @@ have at the same place::
     result.extend(before_last_user)
     result.append(project_files)                  moves behind each new turn
     result.append(last_user_message)
-
-Tools stand in front of everything; a loop that takes them away for its last round pays for all of it again::
-
-    if last_round:
-        tools = []
-    else:
-        tools = all_tools
-
-    reply = create(messages=messages, tools=tools)
-    messages.append(reply)
-    create(messages=messages)                     the same conversation, without the tools in front of it
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 
 from promptlint.frontends.python.readings.turnlists import (
-    SENT_AS,
     Body,
-    Function,
     Seen,
     is_turns,
     last_name,
-    names_of,
-    parts_of,
 )
 from promptlint.frontends.python.syntax.nodes import walk
 
 _LAST_USER = re.compile(r"(last|latest|newest)_(user|human)", re.IGNORECASE)
-_TOOLS = re.compile(
-    r"(^|_)(tools?|functions)(_?(defs?|definitions?|schemas?|specs?|list|param))?$", re.IGNORECASE
-)
-_ROUND = re.compile(
-    r"last|final|max|limit|cycle|iteration|turn|round|step|attempt|budget|remaining|count|first|force",
-    re.IGNORECASE,
-)
 
 
 def placing(body: Body) -> Seen:
@@ -96,158 +72,3 @@ def _beside_last(inside: list[ast.AST]) -> Seen:
                 and re.search("message", ast.unparse(node), re.IGNORECASE)
             ):
                 yield "history-inserted", node
-
-
-def withdrawn(body: Body) -> Seen:
-    """Yield where the rounds of a loop are sent without the tools that the others have."""
-    for loop, inside in body.loops:
-        rounds = names_of(loop.target) if isinstance(loop, ast.For) else frozenset()
-        for node in inside:
-            if isinstance(node, ast.If):
-                yield from _none_in_one(node, rounds)
-            elif isinstance(node, ast.keyword | ast.Assign) and _none_at_times(node.value, rounds):
-                name = node.arg if isinstance(node, ast.keyword) else last_name(node.targets[0])
-                if _TOOLS.search(name or ""):
-                    yield "tools-changed", node.value
-
-
-def _by_round(test: ast.expr, rounds: frozenset[str]) -> bool:
-    """Tell whether a condition asks in which round a loop is."""
-    return _ROUND.search(ast.unparse(test)) is not None or not rounds.isdisjoint(names_of(test))
-
-
-def _none_in_one(test: ast.If, rounds: frozenset[str]) -> Seen:
-    none = [node for node in test.body if _sets_tools(node, empty=True)]
-    if not (none and _by_round(test.test, rounds)):
-        return
-    some = {
-        last_name(node.targets[0])
-        for node in walk(*test.orelse)
-        if isinstance(node, ast.Assign) and _sets_tools(node, empty=False)
-    }
-    for node in none:
-        if isinstance(node, ast.Assign) and last_name(node.targets[0]) in some:
-            yield "tools-changed", node
-
-
-def _none_at_times(value: ast.AST, rounds: frozenset[str]) -> bool:
-    """Tell whether an expression is tools in some rounds and none in others: ``TOOLS if i < limit else None``."""
-    return (
-        isinstance(value, ast.IfExp)
-        and _is_nothing(value.body) is not _is_nothing(value.orelse)
-        and _by_round(value.test, rounds)
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Sent:
-    """A call that sends a conversation: to whom, the list of turns as text, whether more turns are added in it."""
-
-    call: ast.Call
-    to: str
-    turns: str
-    more: bool
-    tools: bool
-
-
-def withheld(function: Function) -> Seen:
-    """Yield the calls that send a conversation on without the tools with which it was sent before."""
-    nodes = walk(function)
-    captured = dict(_captured(nodes))
-    sent = [one for n in nodes if isinstance(n, ast.Call) and (one := _sent(n, captured)) is not None]
-    sent.sort(key=lambda one: _place(one.call))
-    for at, later in enumerate(sent):
-        if not later.tools and any(
-            (first.to, first.turns, first.tools) == (later.to, later.turns, True)
-            and (later.more or _grows_between(first, later, nodes))
-            and not _one_or_other(first.call, later.call, nodes)
-            for first in sent[:at]
-        ):
-            none = next((k.value for k in later.call.keywords if k.arg == "tools"), later.call)
-            yield "tools-changed", none
-
-
-def _place(node: ast.expr | ast.stmt) -> tuple[int, int]:
-    return node.lineno, node.col_offset
-
-
-def _end(node: ast.expr | ast.stmt) -> tuple[int, int]:
-    return node.end_lineno or 0, node.end_col_offset or 0
-
-
-def _captured(nodes: list[ast.AST]) -> Iterator[tuple[str, str]]:
-    """Yield the names that functions inside give to those around them: ``def call(turns=messages)``."""
-    for node in nodes[1:]:
-        if isinstance(node, Function) and node.args.defaults:
-            for arg, default in zip(
-                node.args.args[-len(node.args.defaults) :], node.args.defaults, strict=True
-            ):
-                if isinstance(default, ast.Name):
-                    yield arg.arg, default.id
-
-
-def _sent(call: ast.Call, captured: dict[str, str]) -> _Sent | None:
-    given = {keyword.arg: keyword.value for keyword in call.keywords}
-    if None in given:  # ``**options`` may have the tools
-        return None
-    turns = next((value for name, value in given.items() if name in SENT_AS), None)
-    if turns is None and call.args and is_turns(call.args[0]) and isinstance(call.func, ast.Attribute):
-        turns = call.args[0]
-    parts = list(parts_of(turns)) if turns is not None else []
-    if not parts or last_name(parts[0]) is None:
-        return None
-    name = ast.unparse(parts[0])
-    tools = given.get("tools")
-    return _Sent(
-        call,
-        ast.unparse(call.func),
-        captured.get(name, name),
-        len(parts) > 1,
-        tools is not None and not _is_nothing(tools),
-    )
-
-
-def _grows_between(first: _Sent, later: _Sent, nodes: list[ast.AST]) -> bool:
-    """Tell whether a conversation gets turns between two calls that send it."""
-    for node in nodes:
-        if isinstance(node, ast.AugAssign):
-            grown: ast.expr | None = node.target
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            grown = node.func.value if node.func.attr in ("append", "extend") else None
-        else:
-            continue
-        if (
-            grown is not None
-            and _end(first.call) < _end(node) <= _place(later.call)
-            and ast.unparse(grown) == later.turns
-        ):
-            return True
-    return False
-
-
-def _one_or_other(first: ast.Call, later: ast.Call, nodes: list[ast.AST]) -> bool:
-    """Tell whether of two calls only one is made: in the branches of a condition, or where the first one fails."""
-    for node in nodes:
-        if isinstance(node, ast.If):
-            there: list[ast.AST] = [*node.orelse]
-            leaves = isinstance(node.body[-1], ast.Return | ast.Raise | ast.Continue)
-        elif isinstance(node, ast.Try):
-            there, leaves = [*node.handlers], False
-        else:
-            continue
-        here = walk(*node.body)
-        if first in here and later not in here and (leaves or later in walk(*there)):
-            return True
-    return False
-
-
-def _is_nothing(value: ast.expr) -> bool:
-    """Tell whether an expression is no tools: ``[]``, ``None``."""
-    empty = isinstance(value, ast.List | ast.Tuple) and not value.elts
-    return empty or (isinstance(value, ast.Constant) and value.value is None)
-
-
-def _sets_tools(node: ast.AST, *, empty: bool) -> bool:
-    if not (isinstance(node, ast.Assign) and _TOOLS.search(last_name(node.targets[0]) or "")):
-        return False
-    return _is_nothing(node.value) is empty

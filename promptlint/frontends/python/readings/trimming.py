@@ -27,7 +27,7 @@ from promptlint.frontends.python.readings.departing import departing
 from promptlint.frontends.python.readings.downgrading import downgrading
 from promptlint.frontends.python.readings.dropping import dropping
 from promptlint.frontends.python.readings.forgetting import forgetting
-from promptlint.frontends.python.readings.placing import placing, withdrawn, withheld
+from promptlint.frontends.python.readings.placing import placing
 from promptlint.frontends.python.readings.sliding import sliding
 from promptlint.frontends.python.readings.speaking import speaks_to_a_model
 from promptlint.frontends.python.readings.turnlists import (
@@ -47,6 +47,7 @@ from promptlint.frontends.python.readings.turnlists import (
     numbers,
     read,
 )
+from promptlint.frontends.python.readings.withholding import withdrawn, withheld
 from promptlint.frontends.python.syntax.nodes import definitions, walk, within
 from promptlint.frontends.python.values.modules import Module
 from promptlint.frontends.python.values.naming import HISTORY

@@ -56,7 +56,8 @@ class Body:
 
     ``owner`` is the name of its class, or of its file. ``steps`` are its assignments, returns and calls in the
     order of the text, functions and classes inside left out, annotated assignments among them without what they
-    are annotated with; ``loops`` are those in it, each with all that stands in its body. Most nodes are nothing that a form looks at, so that each asks for those of its kinds (`of`).
+    are annotated with; ``loops`` are those in it, each with all that stands in its body. Most nodes are nothing
+    that a form looks at, so that each asks for those of its kinds (`of`).
     ``numbers`` are the constants of the file.
     """
 
@@ -159,10 +160,10 @@ def _groups(body: Body, turns: set[str]) -> set[str]:
         and isinstance(made.generators[0].iter, ast.Name)
         and last_name(made.generators[1].iter) == last_name(made.generators[0].target)
     }
+    if not flat:
+        return set()
     out: set[str] = set()
-    for node in (
-        reversed(body.of(ast.Assign)) if flat else ()
-    ):  # from where they are laid flat to where they are made
+    for node in reversed(body.of(ast.Assign)):  # from where they are laid flat to where they are made
         target, value = node.targets[0], node.value
         if isinstance(target, ast.Name) and target.id in flat:
             if (source := _whole(value)) is not None:
