@@ -64,6 +64,14 @@ def test_who_does_not_use_what_changed_is_left_alone(tree: Tree, analysed: list[
     assert analysed == ["app.py", "lib.py"]
 
 
+def test_what_another_function_may_set_is_part_of_a_name(tree: Tree) -> None:
+    quiet = "import time\nloud = False\ndef head():\n    return f'{time.time()} ' if loud else ''\ndef shout():\n    loud = True\n"
+    root = tree({"app.py": ASK, "lib.py": quiet})
+    assert run(root).active == ()
+    tree({"lib.py": quiet.replace("    loud = True", "    global loud\n    loud = True")})
+    assert [f.code for f in run(root).active] == ["PL101"]
+
+
 def test_a_finding_that_points_into_a_file_moves_with_it(tree: Tree, analysed: list[str]) -> None:
     root = tree({"app.py": ASK, "lib.py": LIB.replace("'Hello. '", "f'It is {time.time()}. '")})
     (before,) = run(root).active

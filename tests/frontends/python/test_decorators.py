@@ -62,3 +62,16 @@ def test_a_decorated_function_is_still_an_entry(program: Callable[..., object]) 
         "    return OpenAI().chat.completions.create(messages=[{'role': 'user', 'content': question}])\n"
     )
     assert found.text == "<user>{question ~request-input/request}"  # type: ignore[attr-defined]
+
+
+def test_an_agent_reads_what_its_functions_return_one_after_the_other(program: Callable[..., object]) -> None:
+    found = program(
+        "from datetime import date\nfrom pydantic_ai import Agent\nagent = Agent('m')\nother = Agent('n')\n"
+        "@agent.instructions\ndef today():\n    return f'Today is {date.today()}. '\n"
+        "@other.instructions\ndef else_where():\n    return 'Not this one.'\n"
+        "@agent.instructions()\ndef rules():\n    return 'Be brief and kind in all you say.'\n"
+    )
+    assert found.named("system prompt of today") == (  # type: ignore[attr-defined]
+        "<system>Today is {date.today() ~clock/day}. Be brief and kind in all you say."
+    )
+    assert found.named("system prompt of rules") == "<system>Be brief and kind in all you say."  # type: ignore[attr-defined]

@@ -67,3 +67,25 @@ def test_a_callable_partial_is_called_each_time(program: Callable[..., Program])
 def test_a_value_partial_is_kept(program: Callable[..., Program]) -> None:
     found = program(LANGCHAIN.replace("lambda: datetime.now().isoformat()", "'noon'"))
     assert found.texts[-1].startswith("<system>You are a guide. Now noon.")
+
+
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        ("{'folder': lambda x: os.getcwd(), 'question': RunnablePassthrough()}", " ~environment/machine"),
+        ("RunnablePassthrough.assign(folder=lambda x: os.getcwd())", " ~environment/machine"),
+        ("RunnableParallel(folder=lambda x: os.getcwd())", " ~environment/machine"),
+        ("RunnablePassthrough()", ""),
+        ("{'folder': lambda x: x['folder']}", ""),
+    ],
+)
+def test_a_mapping_in_front_of_a_template_fills_it(
+    program: Callable[..., object], values: str, shown: str
+) -> None:
+    found = program(
+        "import os\nfrom langchain_core.prompts import ChatPromptTemplate\n"
+        "from langchain_core.runnables import RunnableParallel, RunnablePassthrough\n"
+        "prompt = ChatPromptTemplate.from_messages([('system', 'In {folder}. Be brief.')])\n"
+        f"chain = {values} | prompt\n"
+    )
+    assert f"<system>In {{folder{shown}}}. Be brief." in found.texts  # type: ignore[attr-defined]

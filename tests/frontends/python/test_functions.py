@@ -94,3 +94,9 @@ def test_text_of_another_branch_is_kept_apart(system: System) -> None:
 def test_context_variables_carry_their_names(system: System) -> None:
     head = "from contextvars import ContextVar\nUSER = ContextVar('user_id')"
     assert system("f'For {USER.get()}: be brief.'", head) == "For {USER.get() ~per-user/user}: be brief."
+
+
+@pytest.mark.parametrize("name", ["import os", "import os as o", "from os import getcwd"])
+def test_a_lambda_sees_the_modules_that_its_file_imports(system: Callable[..., str], name: str) -> None:
+    call = {"import os": "os.getcwd()", "import os as o": "o.getcwd()"}.get(name, "getcwd()")
+    assert system("where()", f"{name}\nwhere = lambda: {call}\n") == "{os.getcwd ~environment/machine}"

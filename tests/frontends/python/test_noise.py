@@ -177,11 +177,24 @@ def test_numbers_have_one_line(program: Run) -> None:
 def test_the_size_of_a_sample_is_not_random(system: Callable[..., str]) -> None:
     head = "import random"
     assert system("f'{len(rows)} rows: {random.sample(rows, 3)}'", head, arguments="question, rows") == (
-        "{len(rows)} rows: {random.sample(rows, 3) ~random/request}"
+        "{len(rows) ~request-input/request} rows: {random.sample(rows, 3) ~random/request}"
     )
     assert system("f'{random.choice(tables).shape}'", head, arguments="question, tables") == (
         "{random.choice(tables).shape}"
     )
+
+
+@pytest.mark.parametrize(
+    ("seed", "why"),
+    [("", " ~random/request"), ("None", " ~random/request"), ("7", ""), ("question.seed", "")],
+)
+def test_a_generator_with_a_seed_draws_the_same_again(
+    system: Callable[..., str], seed: str, why: str
+) -> None:
+    shown = system(
+        f"f'{{Random({seed}).choice(TONES)}}'", "from random import Random\nTONES = ['kind', 'dry']\n"
+    )
+    assert shown == f"{{Random({seed}).choice(TONES){why}}}"
 
 
 @pytest.mark.parametrize(

@@ -164,3 +164,78 @@ def test_a_cached_property_lives_as_long_as_its_object(
         "            {'role': 'system', 'content': f'From { " + owner + ".text }. Be brief.'}])\n"
     )
     assert f"~clock/{scope}" in found.text  # type: ignore[attr-defined]
+
+
+SWITCH = """
+from datetime import datetime
+from dataclasses import dataclass
+from openai import OpenAI
+{head}
+def ask(question):
+    system = f"Today is {{datetime.now()}}. " if {test} else ""
+    return OpenAI().chat.completions.create(messages=[{{"role": "system", "content": system + "Be brief."}}])
+"""
+_CONFIG = "@dataclass\nclass Config:\n    clock: bool = False\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "test", "shown"),
+    [
+        ("clock = False\ndef turn_on():\n    global clock\n    clock = True", "clock", True),
+        ("clock = False\ndef turn_on():\n    clock = True", "clock", False),  # a name of its own
+        (_CONFIG + "config = Config()", "config.clock", True),
+        (_CONFIG + "config = Config(clock=False)", "config.clock", False),  # said for this program
+        ("class Config:\n    clock = False", "Config.clock", False),
+    ],
+)
+def test_a_switch_that_others_may_set_is_not_certain(
+    program: Callable[..., object], head: str, test: str, shown: bool
+) -> None:
+    (text,) = program(SWITCH.format(head=head, test=test)).texts[-1:]  # type: ignore[attr-defined]
+    assert ("~clock/request" in text) == shown
+    assert text.endswith("Be brief.")
+
+
+def test_a_switch_of_an_object_is_what_a_method_sets_it_to(program: Callable[..., object]) -> None:
+    found = program(
+        "from datetime import datetime\nfrom openai import OpenAI\nclass Bot:\n    def __init__(self):\n        self.clock = False\n"
+        "    def toggle(self):\n        self.clock = not self.clock\n    def ask(self, q):\n"
+        "        head = f'{datetime.now()} ' if self.clock else ''\n"
+        "        return OpenAI().chat.completions.create(messages=[{'role': 'system', 'content': head + 'Be brief.'}])\n"
+    )
+    assert found.text == "<system>[self.clock? {datetime.now() ~clock/request} ]Be brief."  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("step", "why"),
+    [("done += 1", " ~counter/request"), ("done += len(log)", " ~counter/request"), ("done = len(log)", "")],
+)
+def test_a_number_of_a_module_that_functions_count_up_is_a_counter(
+    program: Callable[..., object], step: str, why: str
+) -> None:
+    found = program(
+        "from openai import OpenAI\ndone = 0\ndef ask(log):\n    global done\n    "
+        + step
+        + "\n    return OpenAI()"
+        ".chat.completions.create(messages=[{'role': 'system', 'content': text()}])\n"
+        "def text():\n    return f'Done: {done}. Be brief.'\n"
+    )
+    assert found.text == "<system>Done: {done" + why + "}. Be brief."  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("made", "shown"),
+    [
+        ("replace(BASE, name=getuser())", "Hi {self.name ~environment/machine}, kind"),
+        ("BASE.model_copy(update={'name': getuser()})", "Hi {self.name ~environment/machine}, kind"),
+        ("BASE._replace(name='Bob')", "Hi Bob, kind"),
+        ("replace(BASE)", "Hi you, kind"),
+    ],
+)
+def test_an_object_that_is_made_of_another(system: Callable[..., str], made: str, shown: str) -> None:
+    head = (
+        "from dataclasses import dataclass, replace\nfrom getpass import getuser\n@dataclass\nclass Card:\n"
+        "    name: str = 'you'\n    tone: str = 'kind'\n    def text(self):\n        return f'Hi {self.name}, {self.tone}'\n"
+        "BASE = Card()\n"
+    )
+    assert system(f"{made}.text()", head) == shown

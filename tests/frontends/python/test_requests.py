@@ -159,3 +159,20 @@ def test_the_conditions_that_choose_a_model(program: Run) -> None:
     [model] = found.request.parameters
     assert (model.choices, [g.expression for g in model.guards]) == (("large", "small"), ["len(text) > 400"])
     assert "PL702" in found.codes
+
+
+@pytest.mark.parametrize(
+    ("made", "sent"),
+    [
+        ("[f'Be brief and kind in all you say. {q}' for q in questions]", True),
+        ("[f'Be brief and kind in all you say. {questions[0]}', 'Be quick.']", False),
+    ],
+)
+def test_a_list_of_prompts_that_a_loop_made_is_sent_one_by_one(
+    program: Callable[..., object], made: str, sent: bool
+) -> None:
+    found = program(
+        f"from vllm import LLM\nllm = LLM('m')\ndef run(questions):\n    prompts = {made}\n    return llm.generate(prompts)\n"
+    )
+    one = "<user>Be brief and kind in all you say. {q ~request-input/request}"
+    assert (found.text == one) == sent  # type: ignore[attr-defined]

@@ -65,3 +65,14 @@ def test_known_arguments_decide(system: System) -> None:
 def test_bodies_of_type_checking_count(system: System) -> None:
     head = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from texts import TEXT\n"
     assert system("TEXT", head, files={"texts.py": "TEXT = 'typed'"}) == "typed"
+
+
+@pytest.mark.parametrize(
+    "target", ["agent.system_prompt", "agent.texts['system_prompt']", "payload['system_prompt']"]
+)
+def test_a_prompt_that_is_put_into_what_a_library_made(program: Callable[..., object], target: str) -> None:
+    found = program(
+        "import os\nfrom library import agent\ndef prepare(payload):\n"
+        f"    {target} = f'You work in {{os.getcwd()}}. Be brief.'\n"
+    )
+    assert found.texts == ["<system>You work in {os.getcwd() ~environment/machine}. Be brief."]  # type: ignore[attr-defined]

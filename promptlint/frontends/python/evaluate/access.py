@@ -64,11 +64,11 @@ def enclosing(frame: Frame) -> Mapping[str, Value]:
 
 def name(m: Machine, identifier: str, node: ast.expr, frame: Frame) -> Value:
     """Look a name up: local, enclosing, module, builtin."""
-    own = frame.names.get(identifier)
-    if own is not None and identifier not in frame.exports and not isinstance(own, objects.Deferred):
+    own = frame.names.get(identifier) if identifier not in frame.exports else None
+    if own is None and frame.outer is not None:
+        own = frame.outer.get(identifier)
+    if own is not None and not isinstance(own, objects.Deferred):
         return own
-    if frame.outer is not None and identifier in frame.outer:
-        return frame.outer[identifier]
     found = objects.module_name(m, frame.module, identifier)
     if found is not None:
         return found

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from promptlint.frontends.mapped import MappedText
-from promptlint.frontends.python.evaluate import access, calls, comprehensions, text
+from promptlint.frontends.python.evaluate import access, calls, comprehensions, methods, text
 from promptlint.frontends.python.evaluate.conditions import guard_of, name_in, truth
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, fixed
 from promptlint.frontends.python.library import files, standard
 from promptlint.frontends.python.syntax.strings import Field, scan
 from promptlint.frontends.python.values import known
+from promptlint.frontends.python.values.arguments import Arguments
 from promptlint.frontends.python.values.pieces import MAX_PARTS, Lit, Part, TextSource, worst
 from promptlint.frontends.python.values.values import (
     NONE,
@@ -175,9 +176,10 @@ def _binary(m: Machine, node: ast.BinOp, frame: Frame) -> Value:
     if isinstance(node.op, ast.Mod) and isinstance(left, Str):
         return calls.percent(m, left, right, place)
     if isinstance(node.op, ast.BitOr):
-        for value in (left, right):
-            if isinstance(value, Template):
-                return value
+        if isinstance(right, Template):
+            return _piped(m, left, right, node, frame)
+        if isinstance(left, Template):
+            return left
         if isinstance(left, ListV) and left.kind == "set":
             return left
         if isinstance(left, DictV) and isinstance(right, DictV):
@@ -197,6 +199,18 @@ def _binary(m: Machine, node: ast.BinOp, frame: Frame) -> Value:
         loop=_counted(left) or _counted(right),  # step + 1
         multiline=False,
     )
+
+
+def _piped(m: Machine, values: Value, template: Template, node: ast.BinOp, frame: Frame) -> Value:
+    """Return a template behind what fills it: ``{"now": lambda x: clock(), "question": …} | prompt | model``."""
+    if not isinstance(values, DictV):
+        return template
+    made = {
+        key: item
+        for key, item in text.keys_of(values).items()
+        if isinstance(item, FuncV) or item.cause is not None
+    }
+    return methods.template(m, template, "partial", Arguments([], made), node, frame) if made else template
 
 
 def _counted(value: Value) -> int:

@@ -46,7 +46,7 @@ def fill(cls: ClassV, obj: Obj, declared: Iterable[tuple[str, ast.AnnAssign]] = 
     """Put something unknown into the collections of an instance that other methods fill.
 
     ``declared`` are the fields of a data class: one that is a list is empty in a new instance. An attribute that
-    is None or an empty text until a method sets it is taken out: what it holds is to be asked of that method.
+    is None, an empty text or a switch until a method sets it is taken out: what it holds is to be asked of that method.
     """
     for attr, statement in declared:
         if attr in fillers(cls) and _LIST.match(ast.unparse(statement.annotation)):
@@ -96,7 +96,9 @@ def fill_later(obj: Obj, attr: str, func: FuncV | None) -> None:
 
 
 def _is_unset(value: Value) -> bool:
-    return value.parts == () if isinstance(value, Str) else isinstance(value, Const) and value.value is None
+    if isinstance(value, Const):
+        return value.value is None or isinstance(value.value, bool)
+    return isinstance(value, Str) and value.parts == ()
 
 
 def _is_empty(value: ListV | DictV) -> bool:

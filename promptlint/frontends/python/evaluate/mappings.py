@@ -1,7 +1,8 @@
-"""Mappings that are written as classes: typed dictionaries of an SDK, and objects turned into dictionaries.
+"""Mappings that are written as classes: typed dictionaries of an SDK, objects turned into dictionaries, or made of others.
 
 ``MessageParam(role="user", content=q)`` is ``{"role": "user", "content": q}``, and so is what ``asdict(m)``
-or ``m.model_dump()`` makes of a message of the program's own.
+or ``m.model_dump()`` makes of a message of the program's own. ``replace(m, content=q)`` and
+``m.model_copy(update={"content": q})`` are the same message with another text.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from promptlint.frontends.python.evaluate import text
 from promptlint.frontends.python.evaluate.machine import Frame, Machine
 from promptlint.frontends.python.values.values import DictV, Item, Obj, Value
 
@@ -17,7 +19,9 @@ if TYPE_CHECKING:
     from promptlint.frontends.python.values.arguments import Arguments
 
 _TYPED = re.compile(r"[A-Z]\w*Param$")  # anthropic.types.TextBlockParam, openai.types.chat.…MessageParam
-METHODS = frozenset(("model_dump", "dict", "_asdict"))
+_SHOWN = ("model_dump", "dict", "_asdict")
+_COPIED = ("model_copy", "_replace")
+METHODS = frozenset((*_SHOWN, *_COPIED))
 
 
 def is_typed(path: str, given: Arguments) -> bool:
@@ -31,6 +35,29 @@ def of_object(m: Machine, value: Obj, node: ast.Call, frame: Frame) -> DictV | N
         return None
     out = DictV(len(m.guards), value.place or frame.module.place(node))
     out.entries.update((name, Item(field)) for name, field in value.attrs.items())
+    return out
+
+
+def method(m: Machine, value: Obj, name: str, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    """Return what a method gives that libraries put into the classes of data; None for others."""
+    if name in _SHOWN:
+        return of_object(m, value, node, frame)
+    if name not in _COPIED:
+        return None
+    update = given.get("update")
+    return _with(value, text.keys_of(update) if isinstance(update, DictV) else given.keywords, node, frame)
+
+
+def changed(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    """Return what ``dataclasses.replace`` makes of an object."""
+    value = given.args[0] if given.args else None
+    return _with(value, given.keywords, node, frame) if isinstance(value, Obj) else None
+
+
+def _with(value: Obj, fields: dict[str, Value], node: ast.Call, frame: Frame) -> Obj:
+    out = Obj(value.cls, value.kind, value.name, frame.module.place(node))
+    out.attrs = {**value.attrs, **fields}
+    out.kept = None
     return out
 
 

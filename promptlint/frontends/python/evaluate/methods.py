@@ -67,8 +67,8 @@ def method(m: Machine, receiver: Value, name: str, given: Arguments, node: ast.C
 
         return dialogs.method(m, receiver, name, given, node, frame)
     if isinstance(receiver, Obj):
-        if name in mappings.METHODS and (shown := mappings.of_object(m, receiver, node, frame)) is not None:
-            return shown
+        if (of_data := mappings.method(m, receiver, name, given, node, frame)) is not None:
+            return of_data
         made = (
             files.method(m, receiver, name, given, node, frame)
             if receiver.kind == "path"
@@ -330,7 +330,7 @@ def _dict(m: Machine, value: DictV, name: str, given: Arguments, node: ast.Call,
     return Unknown(place, cause=value.cause)
 
 
-def template(m: Machine, value: Template, name: str, given: Arguments, node: ast.Call, frame: Frame) -> Value:
+def template(m: Machine, value: Template, name: str, given: Arguments, node: ast.expr, frame: Frame) -> Value:
     """Return what a prompt template object gives: filled text, or the template with more fields set."""
     values = dict(given.keywords)
     mapping = given.get(0, "input", "inputs", "template_data", "arguments", "kwargs")

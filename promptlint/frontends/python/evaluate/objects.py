@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import TypeGuard
 
 from promptlint.frontends.python.evaluate import access, growing
 from promptlint.frontends.python.evaluate.machine import MAX_STEPS, Frame, Machine, passed
@@ -75,6 +76,8 @@ def module_name(m: Machine, module: Module, name: str, asked: set[str] | None = 
             value = module.names[name] = follow(m, value)
         module.origins[name] = frozenset(reads)
     m.project.reads |= module.origins.get(name, _NOTHING)
+    if isinstance(value, Const | Str) and name in module.rebound:
+        value = _now(module, name, value)
     if value is None and module.stars:
         asked = set() if asked is None else asked
         asked.add(module.path)
@@ -84,6 +87,26 @@ def module_name(m: Machine, module: Module, name: str, asked: set[str] | None = 
             if other is not None and (found := module_name(m, other, name, asked)) is not None:
                 return found
     return value
+
+
+def _now(module: Module, name: str, begun: Const | Str) -> Value:
+    """Return what a module's name holds by the time a function asks for it, that others set: a switch, a number, a text.
+
+    ::
+
+        turns = 0
+        def ask(text):
+            global turns
+            turns += 1
+    """
+    number = isinstance(begun, Const) and isinstance(begun.value, int | float)
+    if not number and not (isinstance(begun, Str) and begun.parts == ()):
+        return begun
+    counting = next((node for node in module.rebound[name] if _is_counting(node)), None)
+    cause = None
+    if counting is not None and number:
+        cause = Cause(Kind.COUNTER, Scope.REQUEST, name, Confidence.HIGH, module.place(counting))
+    return Unknown(None, name=name, path=name, cause=cause, multiline=not number)
 
 
 def follow(m: Machine, value: Deferred) -> Value:
@@ -225,7 +248,7 @@ def attribute(m: Machine, obj: Obj, attr: str, node: ast.expr, frame: Frame) -> 
         own.order = own.order or growing.order(m, obj, attr)
     counted = bool(written) and _counter(written or [], own)
     if own is not None and not counted:
-        return own
+        return Unknown(place, name=label, path=label) if _is_setting(obj, attr, own) else own
     if cls is None:
         return Unknown(place, name=label, path=f"{obj.kind or obj.name}.{attr}")
     if written and counted and (own is None or isinstance(own, Const)):
@@ -269,6 +292,18 @@ def attribute(m: Machine, obj: Obj, attr: str, node: ast.expr, frame: Frame) -> 
         return part
     path = f"{obj.name}.{attr}"
     return Unknown(place, name=label, path=path)
+
+
+def _is_setting(obj: Obj, attr: str, value: Value) -> bool:
+    """Tell whether a value is the default of a switch in an object that a process has one of: there to be set otherwise."""
+    return (
+        obj.kept is Scope.PROCESS
+        and isinstance(value, Const)
+        and isinstance(value.value, bool)
+        and obj.cls is not None
+        and is_data(obj.cls)
+        and obj.cls.find(attr) is value
+    )
 
 
 def _part(m: Machine, cls: ClassV, attr: str, label: str) -> Obj | None:
@@ -363,12 +398,13 @@ def _counter(written: list[tuple[FuncV, ast.AST]], begun: Value | None) -> bool:
         and not isinstance(begun.value, bool)
     )
     return any(
-        isinstance(node, ast.AugAssign)
-        and isinstance(node.op, ast.Add | ast.Sub)
-        and (number or _is_step(node))
-        and func.name not in ("__init__", "__post_init__")
+        _is_counting(node) and (number or _is_step(node)) and func.name not in ("__init__", "__post_init__")
         for func, node in written
     )
+
+
+def _is_counting(node: ast.AST) -> TypeGuard[ast.AugAssign]:
+    return isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add | ast.Sub)
 
 
 def _is_step(node: ast.AugAssign) -> bool:

@@ -17,6 +17,7 @@ from promptlint.frontends.python.values.values import (
     ClassV,
     Const,
     DictV,
+    Ext,
     FuncV,
     Item,
     ListV,
@@ -190,8 +191,10 @@ def _set_attribute(m: Machine, target: ast.Attribute, value: Value, frame: Frame
         m.recorder.attribute(m, owner, target.attr, value, target, frame)
     elif isinstance(owner, ClassV):
         owner.namespace[target.attr] = value
-    elif isinstance(owner, Unknown):
-        m.recorder.turn_set(m, owner, target, frame)
+    elif isinstance(owner, Unknown | Ext):  # somebody else's object: ``agent.system_prompt = …``
+        if isinstance(owner, Unknown):
+            m.recorder.turn_set(m, owner, target, frame)
+        m.recorder.named(m, target.attr, value, target, frame)
 
 
 def _set_item(m: Machine, target: ast.Subscript, value: Value, frame: Frame) -> None:
@@ -214,6 +217,8 @@ def _set_item(m: Machine, target: ast.Subscript, value: Value, frame: Frame) -> 
             owner.items[index] = Item(value)
     else:
         m.recorder.replaced(m, owner, target, value, frame)
+        if isinstance(name := access.plain(key), str):  # ``payload["system_prompt"] = …``
+            m.recorder.named(m, name, value, target, frame)
         order = access.order_of(value)
         if isinstance(owner, Unknown) and order is not None and order.kind is Kind.UNORDERED:
             _put_into(m, target, order, frame)

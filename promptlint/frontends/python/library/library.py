@@ -27,6 +27,8 @@ _CLOCK_METHODS = {
     "isocalendar": Scope.DAY,
     "toordinal": Scope.DAY,
 }
+# Generators that give the same numbers again where they are made with a seed.
+_GENERATORS = frozenset(("random.Random", "numpy.random.default_rng", "numpy.random.RandomState"))
 # Arguments of a client that say which server its requests go to.
 _AIMS = ("base_url", "api_base", "endpoint", "host", "azure_endpoint")
 _FORMATTERS = {"strftime", "format", "to_string", "isoformat", "strptime"}
@@ -97,9 +99,14 @@ def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
         if result is not None:
             return result
     if path in _LOSSY:
-        return NONE if path == "builtins.print" else Unknown(place, name="", multiline=False)
+        if path == "builtins.print":
+            return NONE
+        counted = given.args[0] if path == "builtins.len" and given.args else None
+        return Unknown(place, name=getattr(counted, "name", ""), multiline=False)
     if path.startswith("builtins.") and path.count(".") == 1 and path.rsplit(".", 1)[-1][0].isupper():
         return Unknown(place, name=path)
+    if path in _GENERATORS and any(v is not NONE for v in (*given.args, *given.keywords.values())):
+        return Unknown(place, name="generator", path="generator")
     cause = volatile(m, path, given, node, frame)
     if cause is not None:
         if cause.kind is Kind.RANDOM and _seeded(given):

@@ -13,7 +13,7 @@ from promptlint.frontends.python.evaluate import access, audience, text
 from promptlint.frontends.python.evaluate.machine import Frame, Machine
 from promptlint.frontends.python.evaluate.opening import set_again
 from promptlint.frontends.python.library import engines
-from promptlint.frontends.python.prompts import constants
+from promptlint.frontends.python.prompts import constants, decorated
 from promptlint.frontends.python.prompts.conversing import all_held, grows, held
 from promptlint.frontends.python.prompts.emit import Emitter, emitter_of
 from promptlint.frontends.python.prompts.history import HistoryWatch
@@ -193,7 +193,8 @@ class Recorder(HistoryWatch):
         if self.silent or frame.func is None or not isinstance(value, (Str, Template, ListV, Choice)):
             return
         name = frame.func.name
-        if frame.func.decorators and self.by_decorator(m, value, node, frame):
+        if frame.func.decorators and (handed := decorated.handed_on(m, value, frame)) is not None:
+            self.text(m, f"system prompt of {name}", handed, node, frame, Confidence.HIGH)
             return
         if (
             "description" in name
@@ -229,21 +230,6 @@ class Recorder(HistoryWatch):
         if self.silent or func is None or not (is_prompt_name(func.name) or "prompt" in func.name):
             return
         self.message_list(m, func.name, value, func.node, frame)
-
-    def by_decorator(self, m: Machine, value: Value, node: ast.Return, frame: Frame) -> bool:
-        """Keep what a decorated function returns, where the decorator makes a prompt of it."""
-        func = frame.func
-        if func is None or isinstance(func.node, ast.Lambda):
-            return False
-        for decorator in func.node.decorator_list:
-            inner = Frame(func.module, {}, None, func.cls, frozen=True, outer=func.closure)
-            target = decorator.func if isinstance(decorator, ast.Call) else decorator
-            sink = m.sink(path_of(m.evaluate(target, inner)))
-            carries = sink.arguments.get("return") if sink is not None else None
-            if carries in ("system", "prompt", "user"):
-                self.text(m, f"system prompt of {func.name}", value, node, frame, Confidence.HIGH)
-                return True
-        return False
 
     def mapping(self, m: Machine, value: DictV, node: ast.expr, frame: Frame) -> None:
         """A mapping was written: a message, a tool, or fields named like prompts."""

@@ -81,8 +81,9 @@ def request(
         made = engines.called(m, value, node, frame) if isinstance(value, FuncV) else value
         emitter.system(made, frame.module.place(at))
     for what in ("messages", "prompt", "user", "assistant", "content", "tool"):
-        for _name, value, at in carried.get(what, ()):
+        for _name, given_as, at in carried.get(what, ()):
             where_at = frame.module.place(at)
+            value = given_as if sink.provider == "google" else _one_of_a_batch(given_as)
             if what == "tool":
                 emitter.section = Section.TOOLS
                 emitter.value(value, where_at)
@@ -125,6 +126,18 @@ def request(
         observations=tuple(observations),
         repeated=repeated,
     )
+
+
+def _one_of_a_batch(value: Value) -> Value:
+    """Return one of the prompts that a loop made, where a list of them is sent: each is a request of its own.
+
+    ``model.generate([f"{RULES} {question}" for question in questions])``
+    """
+    if not isinstance(value, ListV) or len(value.items) != 1:
+        return value
+    (item,) = value.items
+    looped = any(guard.kind == "for" for guard in item.guards)
+    return item.value if looped and isinstance(item.value, Str | ListV) else value
 
 
 _GOES_ON = ("previous_response_id", "conversation", "session_id")

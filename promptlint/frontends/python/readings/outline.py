@@ -33,7 +33,7 @@ class Outline:
         self._texts: dict[str, list[str]] = {}
         for statement in module.tree.body if module.tree is not None else ():
             text = module.lines(statement)
-            for name in dict.fromkeys(bound(statement)):
+            for name in dict.fromkeys((*bound(statement), *_rebound(module, statement))):
                 self._texts.setdefault(name, []).append(text)
         self.table: Table = {name: _digest(texts) for name, texts in self._texts.items()}
 
@@ -62,6 +62,14 @@ def _digest(texts: Iterable[str]) -> str:
     for text in texts:
         hashed.update(text.encode(errors="surrogatepass") + b"\0")
     return hashed.hexdigest()
+
+
+def _rebound(module: Module, statement: ast.stmt) -> Iterator[str]:
+    """Yield the module's names that a function in a statement declares ``global`` and may set."""
+    if module.rebound and isinstance(statement, nodes.Definition):
+        for node in nodes.blocks(statement):
+            if isinstance(node, ast.Global):
+                yield from node.names
 
 
 def bound(statement: ast.stmt) -> Iterator[str]:

@@ -21,7 +21,7 @@ from promptlint.frontends.base import Context
 from promptlint.frontends.mapped import MappedText
 from promptlint.frontends.python.syntax.crowded import thinned
 from promptlint.frontends.python.syntax.newer import lower
-from promptlint.frontends.python.syntax.nodes import walk
+from promptlint.frontends.python.syntax.nodes import blocks, definitions, walk
 from promptlint.frontends.python.syntax.strings import Field
 from promptlint.frontends.python.values.pieces import Lit
 from promptlint.frontends.python.values.values import Value
@@ -103,6 +103,22 @@ class Module:
         self._ascii = source.text.isascii()
         self._keys: dict[str, Read] = {}
         self._starts: list[int] = []
+
+    @cached_property
+    def rebound(self) -> dict[str, list[ast.stmt]]:
+        """Return the names that functions declare ``global`` and set, each with the statements that set it."""
+        out: dict[str, list[ast.stmt]] = {}
+        if self.tree is None or "global " not in self.source.text:
+            return out
+        for function in definitions(self.tree):
+            inside = blocks(function)
+            shared = {name for node in inside if isinstance(node, ast.Global) for name in node.names}
+            for node in inside if shared else ():
+                if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):
+                    for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                        if isinstance(target, ast.Name) and target.id in shared:
+                            out.setdefault(target.id, []).append(node)
+        return out
 
     def key(self, name: str) -> Read:
         """Return what stands for the use of a name of this module."""

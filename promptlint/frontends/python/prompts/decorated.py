@@ -1,0 +1,56 @@
+"""Functions whose text a decorator hands to an agent.
+
+An agent may have several, and reads what they return in the order in which they are written::
+
+    @agent.instructions
+    def today(): return f"Today is {date.today()}."     in front of the rules
+
+    @agent.instructions
+    def rules(): return RULES
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from promptlint.frontends.python.evaluate import objects, text
+from promptlint.frontends.python.evaluate.machine import Frame, Machine
+from promptlint.frontends.python.library import engines
+from promptlint.frontends.python.values.naming import path_of
+from promptlint.frontends.python.values.values import FuncV, Str, Value
+
+_CARRIED = ("system", "prompt", "user")
+
+
+def handed_on(m: Machine, value: Value, frame: Frame) -> Value | None:
+    """Return the prompt that a decorator makes of what a function returns; None where none does."""
+    func = frame.func
+    if func is None or isinstance(func.node, ast.Lambda):
+        return None
+    for decorator in func.node.decorator_list:
+        target = decorator.func if isinstance(decorator, ast.Call) else decorator
+        inner = Frame(func.module, {}, None, func.cls, frozen=True, outer=func.closure)
+        sink = m.sink(path_of(m.evaluate(target, inner)))
+        carried = sink.arguments.get("return") if sink is not None else None
+        if carried in _CARRIED:
+            behind = list(_behind(m, func, target, frame)) if carried == "system" and value.cause else []
+            return _joined(value, behind, target, frame) if behind else value
+    return None
+
+
+def _behind(m: Machine, func: FuncV, target: ast.expr, frame: Frame) -> Iterator[Value]:
+    """Yield what the functions return that stand behind one in its module and have the same decorator."""
+    same = ast.dump(target)
+    for node in func.module.tree.body if func.module.tree is not None else ():
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or node.lineno <= func.node.lineno:
+            continue
+        targets = (d.func if isinstance(d, ast.Call) else d for d in node.decorator_list)
+        other = objects.module_name(m, func.module, node.name) if same in map(ast.dump, targets) else None
+        if isinstance(other, FuncV):
+            yield engines.called(m, other, target, frame)
+
+
+def _joined(first: Value, behind: list[Value], at: ast.expr, frame: Frame) -> Str:
+    place = frame.module.place(at)
+    return Str(tuple(part for one in (first, *behind) for part in text.parts_of(one, place, "")))
