@@ -27,7 +27,7 @@ CHECKS: tuple[Check, ...] = (
     *order.CHECKS,  # PL201 to PL205
     *tools.CHECKS,  # PL301 to PL303
     *history.CHECKS,  # PL311 to PL313
-    *chat_template.CHECKS,  # PL401 to PL403
+    *chat_template.CHECKS,  # PL401 to PL404
     *whitespace.CHECKS,  # PL501, PL502
     *mark_place.CHECKS,  # PL601, PL605, PL606
     *mark_limits.CHECKS,  # PL602 to PL604

@@ -13,6 +13,7 @@ from promptlint.checks.base import (
     DATA,
     DATA_FIRST,
     HOW_OFTEN,
+    LABEL,
     NEAR,
     NEAR_DATA,
     UNSEEN,
@@ -27,7 +28,7 @@ from promptlint.checks.base import (
 )
 from promptlint.checks.behind import Behind
 from promptlint.findings import Finding, Fix, Status
-from promptlint.layout import ARGUMENT, Cause, Guard, Kind, Layout, Scope, Section, Step
+from promptlint.layout import ARGUMENT, Cause, Confidence, Guard, Kind, Layout, Scope, Section, Step
 from promptlint.source import Place
 
 
@@ -109,7 +110,9 @@ class BeforeStable:
             return None
         cost = behind.cost(index, cause.scope, cause.kind, measure)
         history = behind.history(index, cause.scope, cause.kind) and not behind.opens_turns(index, cause.kind)
-        history = history and (cause.variant not in BY_PLACE or cause.kind not in DATA)
+        # That the system text changes with each request takes more than the name of what is in it.
+        guessed = cause.variant in BY_PLACE or cause.confidence is Confidence.LOW
+        history = history and not (cause.kind in DATA and guessed)
         history = history or behind.made_anew(index, cause)
         history = history or (cause.kind is Kind.UNORDERED and behind.turns_of(index, place))
         printed = behind.printed_by(place, measure) if cause.kind is Kind.UNORDERED else 0
@@ -121,6 +124,8 @@ class BeforeStable:
         kind = self.reported or cause.kind
         assumed = replace(cost, tokens=cost.tokens + UNSEEN) if unseen else cost
         if kind in DATA and not unseen and (piece := behind.longest(index, measure)) < DATA_FIRST:
+            if piece < LABEL and not history:
+                return None
             assumed = replace(cost, tokens=min(cost.tokens, piece))
         subject = self.subjects.get(cause.scope, self.subject).format(what=quoted(cause.what))
         message = f"{subject} {HOW_OFTEN[cause.scope]}; {lost_text(cost, history, unseen)} cannot be reused"

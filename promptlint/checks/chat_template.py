@@ -1,4 +1,4 @@
-"""PL401 to PL403: what a model's chat template does to the prompt."""
+"""PL401 to PL404: what a model's chat template does to the prompt."""
 
 from __future__ import annotations
 
@@ -35,4 +35,14 @@ MOVES_TOOLS = Observed(
     severity=Severity.ERROR,
 )
 
-CHECKS = (CLOCK, REWRITES, MOVES_TOOLS)
+ANSWERS = Observed(
+    "PL404",
+    "chat-template-answers",
+    ("template-answers",),
+    Kind.CHAT_TEMPLATE,
+    "what the chat template prints for the model to go on from is not in the turn that the answer becomes, "
+    "so that each answer is computed again",
+    "print the same text in front of the answers of earlier turns, or do not print it at all",
+)
+
+CHECKS = (CLOCK, REWRITES, MOVES_TOOLS, ANSWERS)

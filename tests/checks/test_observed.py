@@ -23,6 +23,7 @@ def run(made: Layout) -> list[Finding]:
         ("template-rewrites", "PL402", Kind.CHAT_TEMPLATE),
         ("template-moves-tools", "PL403", Kind.CHAT_TEMPLATE),
         ("replica-random", "PL701", Kind.ROUTING),
+        ("template-answers", "PL404", Kind.CHAT_TEMPLATE),
         ("parameter-flips", "PL702", Kind.PARAMETER_CHANGE),
         ("parse-error", "PL901", Kind.OTHER),
     ],
@@ -36,7 +37,7 @@ def test_each_observation_has_one_rule(what: str, code: str, kind: Kind) -> None
         place(4),
         Confidence.MEDIUM,
     )
-    words = {"template-clock", "template-rewrites", "template-moves-tools", "parse-error"}
+    words = {"template-clock", "template-rewrites", "template-moves-tools", "template-answers", "parse-error"}
     assert found.message.endswith(": the detail" if what in words else ": `the detail`")
     assert found.fix is not None
 

@@ -62,7 +62,7 @@ def test_explain_suggests(run: Run) -> None:
 def test_explain_lists_a_family(run: Run) -> None:
     code, out, _ = run("explain", "pl4")
     assert code == 0
-    assert [line.split()[0] for line in out.splitlines()] == ["PL401", "PL402", "PL403"]
+    assert [line.split()[0] for line in out.splitlines()] == ["PL401", "PL402", "PL403", "PL404"]
     assert out.splitlines()[1].endswith(
         "renders an earlier turn differently once the conversation has gone on."
     )

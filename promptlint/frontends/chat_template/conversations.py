@@ -10,6 +10,7 @@ from dataclasses import dataclass
 Message = dict[str, object]
 
 _WORD = re.compile(r"zq[a-z]+\d+")
+_LONG = "and more of it " * 140  # 2,100 characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,9 @@ class _Builder:
         return word
 
     def say(self, role: str, kind: str, **more: object) -> None:
-        text = f"Some text {self.mark(kind, len(self.messages), role)} ends."
+        mark = self.mark(kind, len(self.messages), role)
+        # Where a template cuts a result, the word is in what it cuts off.
+        text = f"Some text {_LONG if kind == 'result' else ''}{mark} ends."
         content: object = [{"type": "text", "text": text}] if self.parts else text
         self.messages.append({"role": role, "content": content, **more})
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from promptlint.frontends.base import Delimiters
+from promptlint.frontends.chat_template.answering import AT_ONCE, Unkept, unkept
 from promptlint.frontends.chat_template.clock import ClockCall, clock_calls
 from promptlint.frontends.chat_template.conversations import (
     NAMES,
@@ -53,6 +54,7 @@ class Examination:
     clocks: tuple[ClockCall, ...] = ()
     rewrites: tuple[Rewrite, ...] = ()
     late_tools: LateTools | None = None
+    unkept: Unkept | None = None
     rendered: tuple[str, ...] = ()  # conversations that the template takes
     gaps: tuple[str, ...] = ()
 
@@ -74,6 +76,7 @@ def examine(text: str, meter: Meter | None = None) -> Examination:
     clocks: tuple[ClockCall, ...] = ()
     found: dict[tuple[str, int], Rewrite] = {}
     late: LateTools | None = None
+    left: Unkept | None = None
     gaps: list[str] = []
     try:
         tried = list(_accepted(renderer))
@@ -82,6 +85,13 @@ def examine(text: str, meter: Meter | None = None) -> Examination:
             late = late or _late_tools(renderer, candidate)
             for rewrite in rewrites(renderer, candidate, TOKENS):
                 found.setdefault((rewrite.mechanism, rewrite.offset), rewrite)
+        # One that leaves out earlier thoughts has been told of.
+        options: list[dict[str, object]] = (
+            [] if any(r.mechanism == "reasoning" for r in found.values()) else [{}]
+        )
+        if AT_ONCE in text:
+            options.append({AT_ONCE: False})
+        left = unkept(renderer, tried, TOKENS, options)
     except TooExpensiveError as error:
         gaps.append(f"rendering was stopped: {error}")
         clocks = clocks or tuple(clock_calls(written, None, (), TOKENS))
@@ -91,12 +101,16 @@ def examine(text: str, meter: Meter | None = None) -> Examination:
     if late is not None and moved is not None:
         late = replace(late, offset=moved.offset)
     names = tuple(candidate.name for candidate in tried)
-    return Examination(clocks, _clearest(found), late, names, tuple(gaps))
+    return Examination(clocks, _clearest(found), late, left, names, tuple(gaps))
 
 
 def _accepted(renderer: Renderer) -> Iterator[Conversation]:
-    """Yield each conversation in the first style that the template renders with its texts in it."""
+    """Yield each conversation in the first style that the template renders with its texts in it.
+
+    A template may print the results of tools and leave out what was called.
+    """
     for name in NAMES:
+        partly: Conversation | None = None
         for style in STYLES:
             candidate = conversation(name, style)
             try:
@@ -104,10 +118,15 @@ def _accepted(renderer: Renderer) -> Iterator[Conversation]:
             except (RefusedError, RenderError):
                 continue
             shown = {word for _, word in words(text)}
-            wanted = [marker for marker in candidate.markers if marker.kind in ("user", "call")]
-            if all(marker.word in shown for marker in wanted):
+            missing = {marker.kind for marker in candidate.markers if marker.word not in shown}
+            if not missing & {"user", "call"}:
                 yield candidate
                 break
+            if "user" not in missing:
+                partly = partly or candidate
+        else:
+            if partly is not None:
+                yield partly
 
 
 def _late_tools(renderer: Renderer, candidate: Conversation) -> LateTools | None:

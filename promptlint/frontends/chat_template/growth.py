@@ -103,7 +103,7 @@ def _explain(
         events: list[Event] = []
         renderer.render(values(conversation, length, fixed), events)
         traces.append(events)
-    one, other = (_placed(events, text) for events, (_, text) in zip(traces, (shorter, longer), strict=True))
+    one, other = (placed(events, text) for events, (_, text) in zip(traces, (shorter, longer), strict=True))
     start = max((position for position in one.keys() & other.keys() if position <= at), default=0)
     before, first = one.get(start, (0, ()))
     after, second = other.get(start, (0, ()))
@@ -123,7 +123,7 @@ def _explain(
     )
 
 
-def _placed(events: Sequence[Event], text: str) -> dict[int, tuple[int, tuple[Event, ...]]]:
+def placed(events: Sequence[Event], text: str) -> dict[int, tuple[int, tuple[Event, ...]]]:
     """Return, for each position at which a print starts, its offset and the decisions just before it."""
     found: dict[int, tuple[int, tuple[Event, ...]]] = {}
     position = 0

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from promptlint.frontends import jinja
 from promptlint.frontends.base import Context, Delimiters
+from promptlint.frontends.chat_template.answering import Unkept
 from promptlint.frontends.chat_template.examine import Examination, examine
 from promptlint.frontends.chat_template.growth import Rewrite
 from promptlint.frontends.chat_template.locate import Found, templates
@@ -34,7 +35,8 @@ def read(source: SourceFile, context: Context) -> list[Layout]:
     """Read the chat templates of a file: a template file, or a tokenizer's configuration.
 
     Observations: ``template-clock``, ``template-rewrites`` (data: ``mechanism``, ``conversation``, ``role``,
-    ``turn``, ``messages``, ``longer``), ``template-moves-tools``, ``parse-error``.
+    ``turn``, ``messages``, ``longer``), ``template-moves-tools``, ``template-answers`` (data: ``option``),
+    ``parse-error``.
     """
     return [_layout(source, found, context) for found in templates(source)]
 
@@ -128,6 +130,22 @@ def _observations(where: _Where, examination: Examination) -> Iterator[Observati
     for rewrite in examination.rewrites:
         if rewrite.mechanism != "tools" or examination.late_tools is None:
             yield _rewrite(rewrite, where)
+    if examination.unkept is not None:
+        yield _unkept(examination.unkept, where)
+
+
+def _unkept(unkept: Unkept, where: _Where) -> Observation:
+    related: tuple[Step, ...] = ()
+    if not where.same_tag(unkept.offset, unkept.after):
+        related = (where.step(unkept.after, "the answer's turn is printed here"),)
+    option = f" with {unkept.option}" if unkept.option else ""
+    return Observation(
+        "template-answers",
+        where.place(unkept.offset),
+        detail=f"{unkept.text!r}{option}{where.line(unkept.offset)}",
+        related=related,
+        data={"option": unkept.option, "conversation": unkept.conversation},
+    )
 
 
 def _rewrite(rewrite: Rewrite, where: _Where) -> Observation:

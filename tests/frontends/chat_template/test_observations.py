@@ -266,3 +266,45 @@ def test_sections() -> None:
         (Section.MESSAGES, ""),
         (Section.MESSAGES, ""),
     ]
+
+
+THOUGHT = "<think>\\n\\n</think>\\n\\n"
+AT_ONCE = PLAIN.replace("{{- '<|assistant|>' }}", f"{{{{- '<|assistant|>{THOUGHT}' }}}}")
+KEPT = AT_ONCE.replace(
+    "'|>' + message.content", f"'|>' + ('{THOUGHT}' if message.role == 'assistant' else '') + message.content"
+)
+
+
+def test_an_empty_thought_that_only_the_generation_prompt_has() -> None:
+    ((observation, line),) = observed(AT_ONCE)
+    assert (observation.what, line) == ("template-answers", line_of(AT_ONCE, "<|assistant|>"))
+    assert observation.detail == repr("<think>\n\n</think>")
+
+
+def test_an_empty_thought_in_all_answers_is_clean() -> None:
+    assert not observed(KEPT)
+
+
+def test_an_opened_thought_belongs_to_the_answer() -> None:
+    assert not observed(PLAIN.replace("<|assistant|>", "<|assistant|><think>\\n"))
+
+
+def test_an_empty_thought_where_the_caller_wants_no_thinking() -> None:
+    text = PLAIN.replace(
+        "{{- '<|assistant|>' }}",
+        f"{{{{- '<|assistant|>' }}}}{{% if enable_thinking is false %}}{{{{ '{THOUGHT}' }}}}{{% endif %}}",
+    )
+    ((observation, _),) = observed(text)
+    assert (observation.what, observation.data["option"]) == ("template-answers", "enable_thinking=False")
+
+
+def test_a_long_result_that_is_cut_once_it_is_old() -> None:
+    text = """\
+{%- for message in messages %}
+    {%- set old = message.role == 'tool' and not loop.last %}
+    {{- '<|' + message.role + '|>' + (message.content[:500] if old else message.content) + '<|end|>' }}
+{%- endfor %}
+"""
+    ((observation, line),) = observed(text)
+    assert (observation.what, observation.data["mechanism"]) == ("template-rewrites", "tool-results")
+    assert line == line_of(text, "<|end|>")

@@ -301,8 +301,10 @@ def _dict(m: Machine, value: DictV, name: str, given: Arguments, node: ast.Call,
         if name == "setdefault" and len(given.args) > 1 and key is not None:
             value.entries[key] = Item(given.args[1], m.since(value.depth))
             return given.args[1]
-        if len(given.args) > 1 and not value.rest and key is not None:
-            return given.args[1]
+        first = given.args[1] if len(given.args) > 1 else None
+        begun = name == "setdefault" and isinstance(first, ListV) and bool(first.items)
+        if first is not None and (begun or (not value.rest and key is not None)):
+            return first
         label = key if isinstance(key, str) else getattr(given.args[0], "name", "") if given.args else ""
         if not value.rest and value.entries and key is None and given.args:
             return access._any_of(m, [i.value for i in value.entries.values()], node, given.args[0], frame)

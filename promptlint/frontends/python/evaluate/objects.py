@@ -9,6 +9,7 @@ from promptlint.frontends.python.evaluate import access, growing
 from promptlint.frontends.python.evaluate.machine import MAX_STEPS, Frame, Machine, passed
 from promptlint.frontends.python.library import files
 from promptlint.frontends.python.syntax.nodes import blocks
+from promptlint.frontends.python.syntax.slicing import making
 from promptlint.frontends.python.values.modules import Module, Read
 from promptlint.frontends.python.values.naming import HISTORY
 from promptlint.frontends.python.values.values import (
@@ -441,6 +442,10 @@ def _written(m: Machine, obj: Obj, write: tuple[FuncV, ast.AST], frame: Frame) -
     for index, arg in enumerate([*args.posonlyargs, *args.args]):
         names[arg.arg] = obj if index == 0 else Unknown(func.module.place(arg), name=arg.arg, path=arg.arg)
     inner = Frame(func.module, names, func, func.cls, obj, func.closure, depth=len(m.guards))
+    if not isinstance(func.node, ast.Lambda):
+        silent, m.recorder.silent = m.recorder.silent, True
+        m.execute(making(func.node, node), inner)
+        m.recorder.silent = silent
     result = m.evaluate(value, inner)
     if result.cause is not None:
         target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", value)

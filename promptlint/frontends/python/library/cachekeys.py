@@ -36,14 +36,15 @@ def cache_keys(name: str, value: Value, place: Place) -> Iterator[Parameter]:
             plain = access.plain(found)
             yield Parameter(
                 f"key:{name}.{key}",
-                _place(found) or value.place or place,
+                place_of(found) or value.place or place,
                 None if plain is None else str(plain),
                 found.cause.scope if found.cause else Scope.UNKNOWN,
                 found.cause,
             )
 
 
-def _place(value: Value) -> Place | None:
+def place_of(value: Value) -> Place | None:
+    """Return where a value, or the first piece of a text, is written."""
     if isinstance(value, Str):
         first = value.parts[0] if value.parts else None
         return first.place() if isinstance(first, Lit) else first.place if isinstance(first, Hole) else None

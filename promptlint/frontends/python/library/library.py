@@ -10,10 +10,11 @@ from promptlint.frontends.python.evaluate import access, mappings, methods, text
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, root_of
 from promptlint.frontends.python.library import dialogs, engines, files, loading, named, standard
 from promptlint.frontends.python.library.recent import WINDOWS, newest
+from promptlint.frontends.python.values.forms import is_history
 from promptlint.frontends.python.values.naming import SENDS, called_name
 from promptlint.frontends.python.values.pieces import Hole, Part, flat, worst
 from promptlint.frontends.python.values.values import NONE, ListV, Str, Unknown, Value
-from promptlint.layout import Cause, Kind, Scope
+from promptlint.layout import Cause, Confidence, Kind, Scope
 from promptlint.source import Place
 
 if TYPE_CHECKING:
@@ -101,7 +102,11 @@ def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
     if path in _LOSSY:
         if path == "builtins.print":
             return NONE
-        counted = given.args[0] if path == "builtins.len" and given.args else None
+        counted = given.get(0) if path == "builtins.len" else None
+        if is_history(counted):  # there are more of them each time
+            what = frame.module.text(node)
+            grown = Cause(Kind.COUNTER, Scope.REQUEST, what, Confidence.MEDIUM, place)
+            return Unknown(place, name=what, cause=grown, multiline=False)
         return Unknown(place, name=getattr(counted, "name", ""), multiline=False)
     if path.startswith("builtins.") and path.count(".") == 1 and path.rsplit(".", 1)[-1][0].isupper():
         return Unknown(place, name=path)

@@ -39,6 +39,17 @@ def handed_on(m: Machine, value: Value, frame: Frame) -> Value | None:
     return None
 
 
+def made_anew(frame: Frame) -> bool:
+    """Tell whether a decorated function is asked for each request; the text of a ``system_prompt`` is kept."""
+    decorators = (
+        []
+        if frame.func is None or isinstance(frame.func.node, ast.Lambda)
+        else frame.func.node.decorator_list
+    )
+    written = " ".join(map(ast.unparse, decorators))
+    return "system_prompt" not in written or "dynamic=True" in written
+
+
 def _behind(m: Machine, func: FuncV, target: ast.expr, frame: Frame) -> Iterator[Value]:
     """Yield what the functions return that stand behind one in its module and have the same decorator."""
     same = ast.dump(target)

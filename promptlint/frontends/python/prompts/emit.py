@@ -187,8 +187,9 @@ class Emitter:
             ttl = found.get("ttl") if isinstance(found, DictV) else None
             plain = ttl.plain() if isinstance(ttl, Str) else None
             where = value.place or self.segments[-1].place
-            if isinstance(found, DictV) and found.place is not None and found.place.path == where.path:
-                where = found.place
+            # One that was there before the block is a constant that many blocks share.
+            if isinstance(found, DictV) and found.born > value.born and found.place is not None:
+                where = found.place if found.place.path == where.path else where
             self.segments[-1] = replace(self.segments[-1], breakpoint=Breakpoint(where, key, plain or ""))
 
     def messages(self, value: Value, place: Place, guards: tuple[Guard, ...] = ()) -> None:

@@ -17,7 +17,7 @@ from promptlint.frontends.python.prompts import constants, decorated
 from promptlint.frontends.python.prompts.conversing import all_held, grows, held
 from promptlint.frontends.python.prompts.emit import Emitter, emitter_of
 from promptlint.frontends.python.prompts.history import HistoryWatch
-from promptlint.frontends.python.prompts.requests import request, unordered_tools
+from promptlint.frontends.python.prompts.requests import request, taken, unordered_tools
 from promptlint.frontends.python.prompts.stages import Stages
 from promptlint.frontends.python.values.forms import (
     MIN_TEXT,
@@ -29,7 +29,6 @@ from promptlint.frontends.python.values.forms import (
     is_text,
     is_tool,
     opens_as_system,
-    promptish,
     spoken,
 )
 from promptlint.frontends.python.values.naming import (
@@ -95,13 +94,8 @@ class Recorder(HistoryWatch):
         if self.silent:
             return
         path = path_of(callee)
-        sink = m.sink(path) if path else None
-        if (
-            sink is not None
-            and sink.returns not in ("message", "template")
-            and (not sink.loose or promptish(given))
-        ):
-            layout = request(m, sink, callee, given, node, frame)
+        if (sent := taken(m, path, given, node, frame)) is not None:
+            layout = request(m, sent[0], callee, sent[1], node, frame)
             if layout is not None:
                 self.add(m, layout)
             return
@@ -111,10 +105,10 @@ class Recorder(HistoryWatch):
         for key, argument in every:
             if isinstance(argument, (ListV, Obj)) and key not in _MESSAGES:
                 by_name = isinstance(argument, ListV) and SENDS.search(called_name(node))
-                sent = argument if by_name else held(argument)
-                if isinstance(sent, ListV):
+                turns = argument if by_name else held(argument)
+                if isinstance(turns, ListV):
                     at = given.nodes.get(key, node)
-                    self.message_list(m, sent.name or "messages", sent, at, frame)
+                    self.message_list(m, turns.name or "messages", turns, at, frame)
         if (said := spoken(given)) is not None:
             self.mapping(m, said, node, frame)
         for keyword, argument in given.keywords.items():
@@ -194,7 +188,8 @@ class Recorder(HistoryWatch):
             return
         name = frame.func.name
         if frame.func.decorators and (handed := decorated.handed_on(m, value, frame)) is not None:
-            self.text(m, f"system prompt of {name}", handed, node, frame, Confidence.HIGH)
+            anew = decorated.made_anew(frame)
+            self.text(m, f"system prompt of {name}", handed, node, frame, Confidence.HIGH, turns=anew)
             return
         if (
             "description" in name

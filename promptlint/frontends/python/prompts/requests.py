@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 from promptlint.frontends.python.evaluate import access, text
 from promptlint.frontends.python.evaluate.stateful import rendered_anew, switched_by
 from promptlint.frontends.python.library import engines
-from promptlint.frontends.python.library.cachekeys import cache_keys, injection_points
+from promptlint.frontends.python.library.bodies import posted
+from promptlint.frontends.python.library.cachekeys import cache_keys, injection_points, place_of
 from promptlint.frontends.python.prompts.emit import emitter_of
 from promptlint.frontends.python.readings.turnlists import last_name
 from promptlint.frontends.python.syntax.nodes import walk
+from promptlint.frontends.python.values.forms import promptish
 from promptlint.frontends.python.values.naming import HISTORY
 from promptlint.frontends.python.values.pieces import Alt
 from promptlint.frontends.python.values.values import (
@@ -55,6 +57,16 @@ _WITHIN = re.compile(
 )
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _GROW = ("append", "extend", "insert", "add", "remove", "pop", "clear", "update")
+
+
+def taken(
+    m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame
+) -> tuple[Sink, Arguments] | None:
+    """Return what a call is to a model, and what it is given; None where it is none."""
+    sink = m.sink(path) if path else None
+    if sink is None or sink.returns in ("message", "template") or (sink.loose and not promptish(given)):
+        return posted(m, given, node, frame)
+    return sink, given
 
 
 def request(
@@ -172,7 +184,8 @@ def _parameters(
     flips: list[Observation] = []
     for what in ("parameter", "key", "model"):
         for name, value, at in carried.get(what, ()):
-            place = frame.module.place(at)
+            # An entry of a body has no argument of its own that it could be shown at.
+            place = (place_of(value) if at is node else None) or frame.module.place(at)
             choices = tuple(dict.fromkeys(_short(v) for v in _options(value) if v is not ABSENT))
             out.append(
                 Parameter(

@@ -19,6 +19,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import takewhile
 
 from promptlint.frontends.python.syntax import nodes
 
@@ -54,6 +55,7 @@ _GROWING = frozenset(("append", "extend", "insert", "update", "add", "setdefault
 _KEY = (
     16  # characters of a text that may be a key, or the name of something; a longer one is said to somebody
 )
+MAX_MAKING = 8  # assignments that are run again for one value
 _WORD = 20  # characters below which a text is looked at as a name
 _QUIET = frozenset(
     ("debug", "info", "warning", "warn", "error", "exception", "critical", "log", "print", "sleep")
@@ -253,6 +255,20 @@ def forwards(statement: ast.stmt) -> bool:
     while isinstance(owner, ast.Attribute):
         owner = owner.value
     return isinstance(owner, ast.Name) and owner.id == "self" and call.func.attr not in _QUIET
+
+
+def making(node: Function, statement: ast.AST) -> list[ast.stmt]:
+    """Return the assignments in front of a statement that make the local names it uses, in their order."""
+    before = list(takewhile(lambda one: one is not statement, nodes.statements(node.body)))
+    if len(before) == len(nodes.statements(node.body)) or not isinstance(statement, ast.stmt):
+        return []
+    wanted = set(digest(statement).used)
+    found: list[ast.stmt] = []
+    for one in reversed(before):
+        if isinstance(one, ast.Assign | ast.AnnAssign | ast.AugAssign) and wanted & digest(one).defined:
+            found.append(one)
+            wanted |= digest(one).used
+    return found[: -MAX_MAKING - 1 : -1]
 
 
 def _skipped(node: Function) -> frozenset[int]:

@@ -1,0 +1,98 @@
+"""The answer test: does the next request begin with what the last one asked for, and the answer to it?
+
+A request ends with what the template prints for ``add_generation_prompt``; the model's answer stands behind
+that. In the next request the answer is a turn like others. Where that turn begins otherwise, the engine has
+the answer behind a text that is not there, and computes it again::
+
+    asked for     …<|assistant|>\\n<think>\\n\\n</think>\\n\\n
+    then printed  …<|assistant|>\\nThe answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from promptlint.frontends.chat_template.conversations import Conversation
+from promptlint.frontends.chat_template.growth import common, placed, values
+from promptlint.frontends.chat_template.render import Renderer
+from promptlint.frontends.chat_template.sandbox import Event, RefusedError, RenderError
+
+_OPEN, _CLOSE = "<think>", "</think>"
+#: What clients set so that a model answers at once.
+AT_ONCE = "enable_thinking"
+Options = Sequence[dict[str, object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Unkept:
+    """What a generation prompt adds in front of an answer, and the turn that the answer becomes does not.
+
+    ``offset`` is where the template prints it, ``after`` where it prints the turn.
+    """
+
+    offset: int
+    after: int
+    text: str
+    conversation: str
+    option: str  # set for it, as ``enable_thinking=False``; empty for none
+
+
+def unkept(
+    renderer: Renderer, tried: list[Conversation], fixed: dict[str, object], options: Options
+) -> Unkept | None:
+    """Return what a template adds in front of answers and does not keep, with one of the ``options``.
+
+    A text that opens a thought is not looked at: what the model thinks belongs to the answer.
+
+    Raises:
+        TooExpensiveError: a limit of the sandbox is reached.
+    """
+    plain = [one for one in tried if one.name.startswith("turns")]
+    for option in options:
+        for conversation in plain:
+            for length in _asking(conversation):
+                try:
+                    found = _compare(renderer, conversation, length, fixed | option)
+                except (RefusedError, RenderError):
+                    continue
+                if found is not None:
+                    shown = "".join(f"{name}={value}" for name, value in option.items())
+                    return Unkept(*found, conversation.name, shown)
+    return None
+
+
+def _asking(conversation: Conversation) -> Iterator[int]:
+    """Yield the lengths at which a user's turn is answered by the next."""
+    roles = [message["role"] for message in conversation.messages]
+    for length in range(1, len(roles)):
+        if roles[length - 1] == "user" and roles[length] == "assistant":
+            yield length
+
+
+def _compare(
+    renderer: Renderer, conversation: Conversation, length: int, fixed: dict[str, object]
+) -> tuple[int, int, str] | None:
+    asked: list[Event] = []
+    told: list[Event] = []
+    given = values(conversation, length, fixed) | {"add_generation_prompt": True}
+    request = renderer.render(given, asked)
+    later = renderer.render(values(conversation, length + 1, fixed), told)
+    at = common(request, later)
+    added = request[at:]
+    if added.count(_OPEN) > added.count(_CLOSE) or _bare(later).startswith(_bare(request)):
+        return None
+    if at < len(renderer.render(values(conversation, length, fixed))):
+        return None  # a turn is written otherwise, which the growth test tells
+    return _printed(asked, request, at), _printed(told, later, at), added.strip()
+
+
+def _bare(text: str) -> str:
+    """Return a rendering without white space, which a template's own layout may have put there."""
+    return "".join(text.split())
+
+
+def _printed(events: list[Event], text: str, at: int) -> int:
+    """Return where a template prints what stands at a position of a rendering."""
+    starts = placed(events, text)
+    return starts[max((one for one in starts if one <= at), default=min(starts))][0] if starts else 0

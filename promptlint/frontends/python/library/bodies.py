@@ -1,0 +1,77 @@
+"""Requests that are posted as they are: ``httpx.post(url, json={"model": …, "messages": […]})``."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from promptlint.frontends.python.values.arguments import Arguments
+from promptlint.frontends.python.values.naming import called_name
+from promptlint.frontends.python.values.pieces import Lit
+from promptlint.frontends.python.values.values import DictV, Str
+
+if TYPE_CHECKING:
+    from promptlint.catalog.model import Sink
+    from promptlint.frontends.python.evaluate.machine import Frame, Machine
+
+_POSTS = frozenset(("post", "request", "stream", "fetch", "urlopen", "Request", "apost"))
+_CARRIES = ("json", "data", "content", "body")
+# What a body has beside its text, whoever it is for.
+_SETTINGS = frozenset(
+    ("model", "max_tokens", "temperature", "stream", "n_predict", "top_p", "stop", "options", "parameters")
+)
+
+
+def posted(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> tuple[Sink, Arguments] | None:
+    """Return the sink whose form the body of an HTTP call has, with the body's entries as its arguments."""
+    if called_name(node) not in _POSTS:
+        return None
+    body = _body(m, given, frame)
+    form = _form(body, _address(given)) if body is not None else ""
+    sink = m.sink(f"http.body.{form}") if form else None
+    if sink is None or body is None:
+        return None
+    entries = Arguments()
+    for name, item in body.entries.items():
+        if isinstance(name, str):
+            entries.keywords[name] = item.value
+    return sink, entries
+
+
+def _body(m: Machine, given: Arguments, frame: Frame) -> DictV | None:
+    for name in _CARRIES:
+        value = given.get(name)
+        if isinstance(value, DictV):
+            return value
+        at = given.nodes.get(name)
+        # ``data=json.dumps(body)``: the text says less than the mapping does.
+        if (
+            isinstance(at, ast.Call)
+            and called_name(at) == "dumps"
+            and at.args
+            and isinstance(at.args[0], ast.Name)
+        ):
+            whole = m.evaluate(at.args[0], frame)
+            if isinstance(whole, DictV):
+                return whole
+    return next((value for value in given.args[1:] if isinstance(value, DictV)), None)
+
+
+def _form(body: DictV, address: str) -> str:
+    names = body.entries.keys()
+    if "messages" in names:
+        return "anthropic" if "system" in names or "anthropic" in address else "chat"
+    if "contents" in names:
+        return "gemini"
+    if "model" in names and ("instructions" in names or "input" in names):
+        return "responses" if "embed" not in address else ""
+    if ("prompt" in names or "inputs" in names) and names & _SETTINGS:
+        return "completion"
+    return ""
+
+
+def _address(given: Arguments) -> str:
+    address = given.get("url", 0, 1)
+    if not isinstance(address, Str):
+        return ""
+    return "".join(part.text for part in address.parts if isinstance(part, Lit))
