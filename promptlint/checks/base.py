@@ -13,7 +13,10 @@ from promptlint.words import counted
 
 _CODE = re.compile(r"[\w.$]+(?:[\[(].*)?|.*\)", re.DOTALL)
 BLOCK = 16  # tokens of the smallest block in wide use (vLLM)
-LABEL = 10  # tokens behind data that are only its label: "[Current time: ", "Answer:"
+# Tokens that nobody would move a value for, whatever is asked for: the word that closes a sentence, and behind data,
+# or what only a name tells of, the label of the next field.
+WORDS = 5
+LABEL = 10
 DATA_FIRST = 32  # tokens of fixed text in a piece behind data that make a word worthwhile
 ARGUMENT_FIRST = 128  # of the same behind an argument in running text: all else but its place is a guess
 BY_PLACE = frozenset({ARGUMENT, APART})

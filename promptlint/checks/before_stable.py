@@ -17,6 +17,7 @@ from promptlint.checks.base import (
     NEAR,
     NEAR_DATA,
     UNSEEN,
+    WORDS,
     Measure,
     Thresholds,
     costliest,
@@ -110,9 +111,10 @@ class BeforeStable:
             return None
         cost = behind.cost(index, cause.scope, cause.kind, measure)
         history = behind.history(index, cause.scope, cause.kind) and not behind.opens_turns(index, cause.kind)
-        # That the system text changes with each request takes more than the name of what is in it.
-        guessed = cause.variant in BY_PLACE or cause.confidence is Confidence.LOW
-        history = history and not (cause.kind in DATA and guessed)
+        # That the system text changes with each request takes more than a name that settings have as well.
+        named = cause.confidence is Confidence.LOW and cause.kind is Kind.REQUEST_INPUT
+        guessed = named or (cause.variant in BY_PLACE and cause.kind in DATA)
+        history = history and not guessed
         history = history or behind.made_anew(index, cause)
         history = history or (cause.kind is Kind.UNORDERED and behind.turns_of(index, place))
         printed = behind.printed_by(place, measure) if cause.kind is Kind.UNORDERED else 0
@@ -123,10 +125,15 @@ class BeforeStable:
             cost = of_tokens(cost, cost.tokens + printed, measure.profile)
         kind = self.reported or cause.kind
         assumed = replace(cost, tokens=cost.tokens + UNSEEN) if unseen else cost
-        if kind in DATA and not unseen and (piece := behind.longest(index, measure)) < DATA_FIRST:
-            if piece < LABEL and not history:
+        if not unseen:
+            piece = behind.longest(index, measure) if kind in DATA else cost.tokens
+            if (
+                piece < (LABEL if kind in DATA or cause.confidence is Confidence.LOW else WORDS)
+                and not history
+            ):
                 return None
-            assumed = replace(cost, tokens=min(cost.tokens, piece))
+            if kind in DATA and piece < DATA_FIRST:
+                assumed = replace(cost, tokens=min(cost.tokens, piece))
         subject = self.subjects.get(cause.scope, self.subject).format(what=quoted(cause.what))
         message = f"{subject} {HOW_OFTEN[cause.scope]}; {lost_text(cost, history, unseen)} cannot be reused"
         return Finding(

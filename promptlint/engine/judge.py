@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from promptlint.config import Config
+from promptlint.engine.settled import unshown
 from promptlint.findings import Finding
 from promptlint.layout import Layout, Scope
 from promptlint.suppress import UNUSED_CODE, UNUSED_NAME
@@ -93,7 +94,7 @@ class Judge:
         from promptlint.checks import CHECKS, Thresholds
 
         thresholds = Thresholds(self._config.min_lost_tokens)
-        for layout in layouts:
+        for layout in unshown(tuple(layouts)):
             annotated = self.annotate(layout)
             measure = self.measure(annotated)
             for check in CHECKS:

@@ -1,4 +1,4 @@
-"""Which holes of a template are filled by the code that renders it.
+"""What is shown elsewhere: fields that code fills, and texts that are part of a request.
 
 A layout that code assembled from a template alternates between the two files::
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from promptlint.layout import Confidence, Layout, Scope, Section, Segment
+from promptlint.layout import Confidence, Layout, LayoutKind, Scope, Section, Segment
 from promptlint.source import Place, Span
 
 FIELD = 120  # characters of the longest field, ends of strings around it included, within one text of a Python file
@@ -26,6 +26,23 @@ def settled(path: str, layouts: Iterable[Layout]) -> tuple[Place, ...]:
         for other in {s.place.path for s in layout.segments} - {path}:
             found.update(_gaps(other, layout.segments))
     return tuple(sorted(found))
+
+
+def unshown(layouts: Sequence[Layout]) -> Iterator[Layout]:
+    """Yield the layouts without the texts and messages that a request of the same file shows in their place.
+
+    Of a turn alone nobody can tell whether a conversation stands in front of it.
+    """
+    requests = [_pieces(layout) for layout in layouts if layout.kind is LayoutKind.REQUEST]
+    for layout in layouts:
+        part = layout.kind is LayoutKind.PROMPT and not (layout.observations or layout.repeated)
+        pieces = _pieces(layout) if part and requests else frozenset()
+        if not (pieces and any(pieces <= whole for whole in requests)):
+            yield layout
+
+
+def _pieces(layout: Layout) -> frozenset[tuple[Place, bool]]:
+    return frozenset((segment.place, segment.is_hole) for segment in layout.segments)
 
 
 def _gaps(path: str, segments: Sequence[Segment]) -> Iterator[Place]:

@@ -178,10 +178,32 @@ def test_a_message_that_is_kept_as_it_was_sent_loses_nothing() -> None:
 def test_what_closes_a_value_is_part_of_it() -> None:
     clock = hole(cause(Kind.CLOCK, R))
     closing = Segment(place(0), '</asked_at>\n"). ', scope=Scope.RELEASE)
-    words = Segment(place(0), "</asked_at> Go on.", scope=Scope.RELEASE)
+    words = Segment(place(0), "</asked_at> Go on with the next one.", scope=Scope.RELEASE)
     everything = Thresholds(1)
     assert not run(layout(clock, closing, hole(), closing), everything)
     assert run(layout(clock, words), everything)
+
+
+@pytest.mark.parametrize(
+    ("kind", "confidence", "tokens", "counts"),
+    [
+        (Kind.CLOCK, Confidence.HIGH, 4, False),
+        (Kind.CLOCK, Confidence.HIGH, 5, True),
+        (Kind.CLOCK, Confidence.LOW, 9, False),
+        (Kind.REQUEST_INPUT, Confidence.HIGH, 9, False),
+        (Kind.REQUEST_INPUT, Confidence.HIGH, 10, True),
+    ],
+)
+def test_a_label_is_never_worth_a_move(kind: Kind, confidence: Confidence, tokens: int, counts: bool) -> None:
+    value = hole(cause(kind, R, confidence=confidence))
+    assert bool(run(layout(value, text(tokens)), Thresholds(1))) is counts
+
+
+def test_the_name_of_data_does_not_say_that_the_system_text_changes() -> None:
+    named = hole(cause(Kind.REQUEST_INPUT, R, confidence=Confidence.LOW), section=SYSTEM)
+    known = hole(cause(Kind.RETRIEVED, R, confidence=Confidence.LOW), section=SYSTEM)
+    assert not run(layout(named, repeated=True))
+    assert run(layout(known, repeated=True))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from promptlint.frontends.python.evaluate.expressions import evaluate
 from promptlint.frontends.python.evaluate.functions import enter
 from promptlint.frontends.python.evaluate.machine import Machine
 from promptlint.frontends.python.evaluate.statements import execute
-from promptlint.frontends.python.prompts.constants import filled_elsewhere, told_by_requests
+from promptlint.frontends.python.prompts.constants import filled_elsewhere
 from promptlint.frontends.python.prompts.history import settle
 from promptlint.frontends.python.prompts.record import Recorder
 from promptlint.frontends.python.prompts.sending import sends
@@ -85,7 +85,7 @@ def analyze(
             with recorder.into(layouts), project.reading(reads):
                 _enter_all(machine, module, only)
             layouts[:0] = module.layouts
-            layouts = told_by_requests(filled_elsewhere(layouts, recorder.constants))
+            layouts = filled_elsewhere(layouts, recorder.constants)
             layouts = [*with_intervals(module, layouts), *accounting(module), *trimming(module)]
         yield _unit(project, path, tuple(map(settle, layouts)), reads)
 

@@ -23,7 +23,7 @@ from promptlint.frontends.python.evaluate import text
 from promptlint.frontends.python.values.naming import NOT_PROMPT_NAME, is_prompt_name
 from promptlint.frontends.python.values.pieces import Alt, Lit, Part, Seg, flat
 from promptlint.frontends.python.values.values import Choice, Str, Value
-from promptlint.layout import Layout, LayoutKind, OriginKind, Scope, Segment
+from promptlint.layout import Layout, OriginKind, Scope, Segment
 from promptlint.source import Place
 
 if TYPE_CHECKING:
@@ -147,27 +147,6 @@ def filled_elsewhere(layouts: Sequence[Layout], constants: Container[Place]) -> 
         else layout
         for layout in layouts
     ]
-
-
-def told_by_requests(layouts: Sequence[Layout]) -> list[Layout]:
-    """Return the layouts of a file without the single messages that a request of it shows in their place.
-
-    Of a turn alone nobody can tell whether a conversation stands in front of it.
-    """
-    shown = [_holes(layout) for layout in layouts if layout.kind is LayoutKind.REQUEST]
-    return [
-        layout
-        for layout in layouts
-        if not (
-            layout.name.startswith("message in ")
-            and (holes := _holes(layout))
-            and any(holes <= request for request in shown)
-        )
-    ]
-
-
-def _holes(layout: Layout) -> set[Place]:
-    return {segment.place for segment in layout.segments if segment.is_hole}
 
 
 def _left(segment: Segment, filled: set[Place]) -> Segment:
