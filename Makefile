@@ -39,7 +39,7 @@ demo: $(VENV)/.demo
 	@$(BIN)/promptlint layout --isolated examples/bad/support.j2
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -q -m "not slow and not gpu and not engines" $(ARGS)
+	$(BIN)/python -m pytest -q $(ARGS)
 
 test-all: $(VENV)/.test
 	$(BIN)/python -m pytest -q -m "not gpu and not engines" $(ARGS)

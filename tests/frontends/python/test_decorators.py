@@ -4,7 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.frontends.python.build import LONG, Program
+
 System = Callable[..., str]
+Run = Callable[..., Program]
 WRAP = """
 import functools
 def wrap(f):
@@ -75,3 +78,25 @@ def test_an_agent_reads_what_its_functions_return_one_after_the_other(program: C
         "<system>Today is {date.today() ~clock/day}. Be brief and kind in all you say."
     )
     assert found.named("system prompt of rules") == "<system>Be brief and kind in all you say."  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("decorator", "codes"),
+    [
+        ("agent.instructions", ["PL101"]),
+        ("agent.system_prompt(dynamic=True)", ["PL101"]),
+        ("agent.system_prompt", []),  # of the first request; the conversation keeps it
+    ],
+)
+def test_instructions_are_made_again_in_front_of_the_turns(
+    program: Run, decorator: str, codes: list[str]
+) -> None:
+    text = f"""
+from datetime import datetime
+from pydantic_ai import Agent
+agent = Agent("openai:gpt-4o", instructions={LONG!r})
+@{decorator}
+def clock() -> str:
+    return f"The time is {{datetime.now():%H:%M:%S}}."
+"""
+    assert program(text).codes == codes

@@ -10,7 +10,7 @@ from promptlint.frontends.python.evaluate.conditions import truth
 from promptlint.frontends.python.values.values import Const, DictV, Item, ListV
 from promptlint.layout import Guard, Kind, Scope
 from promptlint.source import Place, Span
-from tests.frontends.python.build import Program, run
+from tests.frontends.python.build import LONG, Program, run
 
 System = Callable[..., str]
 GUARD = Guard("if", "flag", Place("a.py", Span(0, 1)))
@@ -203,3 +203,17 @@ def test_what_is_written_out_has_the_name_of_its_elements(system: System) -> Non
         arguments="question, documents",
     )
     assert found == "Read {made ~retrieved/request}."
+
+
+def test_what_an_outside_constructor_was_given_it_has() -> None:
+    text = f"""
+from datetime import datetime
+from elsewhere import Context
+RULES = {LONG!r}
+def build_prompt(user):
+    ctx = Context(stamp=datetime.now().isoformat(), team="red")
+    prompt = f"{{ctx.team}} {{ctx.stamp}} " + RULES
+    return prompt
+"""
+    [finding] = [one for one in run(text).findings if one.code == "PL101"]
+    assert "`datetime.now()`" in finding.message

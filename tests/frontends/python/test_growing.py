@@ -250,3 +250,30 @@ def test_an_attribute_is_what_a_method_sets_it_to(
 ) -> None:
     text = f"RULES = {LONG!r}\nimport openai\n{UNSET.format(empty=empty, made=made)}"
     assert program(text).codes == codes
+
+
+@pytest.mark.parametrize(
+    ("before", "made", "codes"),
+    [
+        ("hits = store.similarity_search(question)", '"\\n".join(hit.text for hit in hits)', ["PL107"]),
+        ("now = time.time()\n        stamp = f'{now}'", "stamp", ["PL101"]),
+        ("kept = self.client.name\n        kept = 'Rule one. '", "kept", []),
+    ],
+)
+def test_what_a_method_sets_is_made_of_its_own_names(
+    program: Run, before: str, made: str, codes: list[str]
+) -> None:
+    """``self.notes = notes`` says nothing; the assignments in front of it do."""
+    body = UNSET.format(empty="None", made=made).replace(
+        "question):\n        self.notes", f"question):\n        {before}\n        self.notes"
+    )
+    assert program(f"RULES = {LONG!r}\nimport openai, time\n{body}").codes == codes
+
+
+def test_there_are_more_turns_each_time(program: Run) -> None:
+    text = f"""
+RULES = {LONG!r}
+def system_prompt(history, tools):
+    return f"Message {{len(history) // 2 + 1}} of at most 20, with {{len(tools)}} tools. " + RULES
+"""
+    assert [code for code in program(text).codes if code != "PL110"] == ["PL106"]

@@ -176,3 +176,40 @@ def test_a_list_of_prompts_that_a_loop_made_is_sent_one_by_one(
     )
     one = "<user>Be brief and kind in all you say. {q ~request-input/request}"
     assert (found.text == one) == sent  # type: ignore[attr-defined]
+
+
+def test_a_mark_that_many_blocks_share_is_shown_at_each(program: Run) -> None:
+    text = """
+import anthropic
+SHORT = {"type": "ephemeral"}
+HOUR = {"type": "ephemeral", "ttl": "1h"}
+def ask(book, question):
+    return anthropic.Anthropic().messages.create(
+        model="claude-sonnet-4-5", max_tokens=9,
+        system=[{"type": "text", "text": "Be brief", "cache_control": SHORT}],
+        messages=[{"role": "user", "content": [{"type": "text", "text": book, "cache_control": HOUR}]}],
+    )
+"""
+    found = program(text)
+    [finding] = [one for one in found.findings if one.code == "PL605"]
+    assert found.source(finding.primary) == '{"type": "text", "text": book, "cache_control": HOUR}'
+
+
+def test_a_turn_that_a_request_shows_is_judged_there(program: Run) -> None:
+    """In the text alone the id stands in front of words; in the request all earlier turns stand in front of it."""
+    text = """
+import uuid
+from openai import OpenAI
+def preamble(id, notes):
+    return f"<session>{id}, {notes}</session> Read what was noted before the conversation began, and go on from it."
+class Session:
+    def __init__(self):
+        self.id, self.turns = str(uuid.uuid4()), []
+    def send(self, text, notes):
+        if not self.turns:
+            text = preamble(self.id, notes) + text
+        self.turns.append({"role": "user", "content": text})
+        reply = OpenAI().chat.completions.create(model="gpt-4o", messages=self.turns)
+        self.turns.append({"role": "assistant", "content": reply.choices[0].message.content})
+"""
+    assert "PL102" not in program(text).codes

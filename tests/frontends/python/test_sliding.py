@@ -145,3 +145,16 @@ def fit(messages, files, sizes, total, limit):
     assert [(o.what, found.source(o.place)) for o in found.observations] == (
         [("history-cut", kept)] if cut else []
     )
+
+
+def test_a_queue_with_a_limit_for_each_chat(program: Run) -> None:
+    text = """
+from collections import deque
+from openai import OpenAI
+chats = {}
+def answer(chat, text):
+    turns = chats.setdefault(chat, deque(maxlen=20))
+    turns.append({'role': 'user', 'content': text})
+    return OpenAI().chat.completions.create(model='gpt-4o', messages=[{'role': 'system', 'content': 'Be brief'}, *turns])
+"""
+    assert cut(program(text)) == ["deque(maxlen=20)"]

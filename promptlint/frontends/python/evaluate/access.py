@@ -108,6 +108,9 @@ def attribute(m: Machine, value: Value, attr: str, node: ast.expr, frame: Frame)
     if isinstance(value, Choice):
         return choice(value.guard, (attribute(m, v, attr, node, frame) for v in value.values))
     if isinstance(value, Unknown):
+        # ``Agent(instructions=…).instructions`` is a method.
+        if value.given and attr in value.given and m.sink(f"{value.path}.{attr}") is None:
+            return value.given[attr]
         cause = value.cause
         if cause is not None and cause.kind is Kind.CLOCK:
             if attr == "year":

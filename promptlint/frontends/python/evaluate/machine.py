@@ -293,6 +293,7 @@ def unknown_like(
         loop=value.loop,
         multiline=value.multiline if multiline is None else multiline,
         holds=value.holds,
+        given=value.given,
     )
 
 

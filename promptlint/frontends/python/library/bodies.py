@@ -43,18 +43,19 @@ def _body(m: Machine, given: Arguments, frame: Frame) -> DictV | None:
         value = given.get(name)
         if isinstance(value, DictV):
             return value
-        at = given.nodes.get(name)
-        # ``data=json.dumps(body)``: the text says less than the mapping does.
-        if (
-            isinstance(at, ast.Call)
-            and called_name(at) == "dumps"
-            and at.args
-            and isinstance(at.args[0], ast.Name)
-        ):
-            whole = m.evaluate(at.args[0], frame)
-            if isinstance(whole, DictV):
-                return whole
+        dumped = _dumped(given.nodes.get(name))
+        if dumped is not None and isinstance(whole := m.evaluate(dumped, frame), DictV):
+            return whole
     return next((value for value in given.args[1:] if isinstance(value, DictV)), None)
+
+
+def _dumped(node: ast.expr | None) -> ast.Name | None:
+    """Return ``body`` of ``json.dumps(body).encode()``: the text says less than the mapping does."""
+    if isinstance(node, ast.Call) and called_name(node) == "encode" and isinstance(node.func, ast.Attribute):
+        node = node.func.value
+    if not (isinstance(node, ast.Call) and called_name(node) == "dumps" and node.args):
+        return None
+    return node.args[0] if isinstance(node.args[0], ast.Name) else None
 
 
 def _form(body: DictV, address: str) -> str:

@@ -152,7 +152,10 @@ def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
         derived = None
     if path in _DATA and given.args and (root := root_of(given.args[0])):
         path = f"{root}.{short}"
-    return Unknown(place, name=name, path=f"{path}()", cause=derived, text=frame.module.text(node))
+    made_of = given.keywords if short[:1].isupper() else None
+    return Unknown(
+        place, name=name, path=f"{path}()", cause=derived, text=frame.module.text(node), given=made_of
+    )
 
 
 def volatile(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) -> Cause | None:

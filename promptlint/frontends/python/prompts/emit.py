@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 MARKERS = ("cache_control", "cachePoint", "cache_point", "prompt_cache_breakpoint")
 MAX_SEGMENTS = 4000
-_TEXT_KEYS = ("text", "content", "input_text")
+_TEXT_KEYS = ("parts", "text", "content", "input_text")
 
 # Lists of messages that a program gives to each request: examples, documents, what the user said now.
 _GIVEN = re.compile(

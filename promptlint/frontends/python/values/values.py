@@ -113,10 +113,11 @@ class Unknown(Value):
 
     ``path`` is the dotted expression it came from (``client.chat.completions``), ``kind`` the
     external type where known. ``loop`` is set for counters of a loop. ``holds`` is why something that was
-    put into it has no fixed order: it shows where all of it is printed.
+    put into it has no fixed order: it shows where all of it is printed. ``given`` are the keywords of the
+    constructor that made it, which it has as attributes.
     """
 
-    __slots__ = ("cause", "holds", "loop", "multiline", "name", "path", "place", "text")
+    __slots__ = ("cause", "given", "holds", "loop", "multiline", "name", "path", "place", "text")
 
     def __init__(
         self,
@@ -129,9 +130,11 @@ class Unknown(Value):
         loop: int = 0,
         multiline: bool = True,
         holds: Cause | None = None,
+        given: Mapping[str, Value] | None = None,
     ) -> None:
         self.place = place
         self.holds = holds
+        self.given = given
         self.name = name
         self.path = path
         self.cause = cause
