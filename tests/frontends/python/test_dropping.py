@@ -160,7 +160,7 @@ def fit(items, messages, kept, newest, rows_found):
     [
         ("messages[1:]", "size(m) <= remaining_tokens", True),
         ("messages", "used + size(m) <= budget", True),
-        ("messages", "len(kept) < 4", False),
+        ("messages", "len(kept) < 4", True),
         ("lines", "size(m) <= remaining_tokens", False),
     ],
 )
@@ -174,6 +174,7 @@ def fit(messages, lines, remaining_tokens, used, budget):
         if {test}:
             kept.insert(0, m)
             used += size(m)
+            remaining_tokens -= size(m)
     return kept, "role"
 """)
     assert places(found) == ([("history-cut", test)] if cut else [])

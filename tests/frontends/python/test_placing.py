@@ -97,3 +97,51 @@ def run(messages, wanted, model, final_round):
         {way.format(tools)}
 """)
     assert seen(found) == ([("tools-changed", tools)] if changed else [])
+
+
+@pytest.mark.parametrize(
+    ("step", "changed"),
+    [
+        ("tools.extend(found(r))", "tools.extend(found(r))"),
+        ("tools += found(r)", "tools += found(r)"),
+        ('tools = READING if phase == "read" else WRITING', 'READING if phase == "read" else WRITING'),
+        # The same in every round, and another list.
+        ("tools = READING if wanted else WRITING", None),
+        ("results.extend(found(r))", None),
+    ],
+)
+def test_tools_that_become_others_while_a_conversation_goes_on(
+    talking: Run, step: str, changed: str | None
+) -> None:
+    found = talking(f"""
+def run(messages, tools, wanted, results, phase):
+    while True:
+        r = create(messages=messages, tools=tools)
+        messages.append(r)
+        phase = r.phase
+        {step}
+""")
+    assert seen(found) == ([("tools-changed", changed)] if changed else [])
+
+
+@pytest.mark.parametrize(
+    ("front", "last", "told"),
+    [
+        ("self.turns[:-1]", "self.turns[-1]", True),
+        ("self.turns", "self.answer", False),
+        ("self.turns[:-1]", "self.other[-1]", False),
+    ],
+)
+def test_what_stands_between_the_last_turn_and_the_others(
+    talking: Run, front: str, last: str, told: bool
+) -> None:
+    found = talking(f"""
+class Chat:
+    def request(self):
+        out = [{{"role": "system", "content": RULES}}]
+        out.extend({front})
+        out.append(REMINDER)
+        out.append({last})
+        return out
+""")
+    assert seen(found) == ([("history-inserted", "out.append(REMINDER)")] if told else [])

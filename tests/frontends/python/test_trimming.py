@@ -32,7 +32,7 @@ def fit(messages, budget):
         ("len(kept) >= 20", "kept.append(m)", True),
         # The last question is looked for, not a window.
         ('m["role"] == "user"', "kept.append(m)", False),
-        ("len(kept) == 4", "kept.append(m)", False),
+        ("len(kept) == 4", "kept.append(m)", True),
         # Nothing is kept.
         ("used > budget", "total = used", False),
     ],

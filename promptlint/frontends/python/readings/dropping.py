@@ -7,10 +7,6 @@ What is left stands somewhere else in the next request, or is followed by someth
     while removed < excess:                      turns of one kind are taken out of the middle
         if is_image(messages[i]): messages.pop(i)
 
-    for block in blocks:                         parts of the first turns are left out, until enough are
-        if excess > 0: excess -= 1; continue
-        kept.append(block)
-
     trim_messages(messages, max_tokens=limit)    a library does it
 """
 
@@ -18,11 +14,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 
 from promptlint.frontends.python.readings.turnlists import Body, Seen, is_turns, last_name, parts_of
-from promptlint.frontends.python.syntax.nodes import children, walk
-from promptlint.frontends.python.values.naming import called_name, is_about_marks
+from promptlint.frontends.python.syntax.nodes import walk
+from promptlint.frontends.python.values.naming import called_name
 
 _TRIMS = re.compile(r"^(trim|trim_messages|truncate_messages|trim_history)$")
 # What a function does that gives a window of a conversation for a request, not for somebody to look at.
@@ -42,7 +37,6 @@ def dropping(body: Body) -> Seen:
     """Yield where a function leaves turns out."""
     yield from _windows(body)
     yield from _taken_out(body)
-    yield from _until_enough(body)
     for node in body.of(ast.Call):
         if node.args and _TRIMS.search(called_name(node)):
             by = {keyword.arg for keyword in node.keywords}
@@ -172,59 +166,3 @@ def _leaves_last(node: ast.expr) -> bool:
         node.slice.upper if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) else None
     )
     return isinstance(upper, ast.UnaryOp) and isinstance(upper.op, ast.USub)
-
-
-def _until_enough(body: Body) -> Seen:
-    """Yield where a loop counts down how much of a conversation it leaves out, from its beginning on."""
-    if not body.loops:
-        return
-    excess = {
-        name
-        for node in body.of(ast.Assign)
-        if isinstance(node.value, ast.BinOp)
-        and isinstance(node.value.op, ast.Sub)
-        and (name := last_name(node.targets[0])) is not None
-    }
-    seen: set[int] = set()
-    for loop, inside in body.loops:
-        if not excess or is_about_marks(loop):
-            continue
-        for test in inside:
-            if not isinstance(test, ast.If) or id(test) in seen or not _asks(test.test, excess):
-                continue
-            seen.add(id(test))
-            for node in test.body:
-                if (
-                    isinstance(node, ast.AugAssign)
-                    and isinstance(node.op, ast.Sub)
-                    and last_name(node.target) in excess
-                    and _of_turns(body)
-                ):
-                    yield "history-cut", node
-
-
-def _asks(test: ast.expr, names: set[str]) -> bool:
-    """Tell whether a condition asks whether one of some numbers is not used up: ``left > 0``."""
-    return any(
-        isinstance(node, ast.Compare)
-        and isinstance(node.ops[0], ast.Gt)
-        and last_name(node.left) in names
-        and getattr(node.comparators[0], "value", None) == 0
-        for node in walk(test)
-    )
-
-
-def _of_turns(body: Body) -> bool:
-    """Tell whether a function runs over messages, or the parts of messages."""
-    return bool(body.lists) or any(
-        is_turns(node)
-        for loop, _ in body.loops
-        if not isinstance(loop, ast.While)
-        for node in _within(loop.iter)
-    )
-
-
-def _within(node: ast.AST) -> Iterator[ast.AST]:
-    yield node
-    for child in children(node):
-        yield from _within(child)

@@ -5,10 +5,6 @@ In each of these the next request repeats other bytes than the last one had, fro
     for m in messages[:-3]:                      the text of all but the last turns is changed,
         m["content"] = "[omitted]"               or of some, by what a count has got to
 
-    for m in reversed(messages):                 turns are left out by how far from the end they stand
-        if age > m.ttl: continue
-        kept.append(m); age += 1
-
     summary = summarize(messages[:-keep])        all but the last turns become a summary
 
     self.memory.clear()                          a memory is emptied, and filled with a summary
@@ -33,15 +29,10 @@ from promptlint.frontends.python.readings.turnlists import (
     Body,
     Function,
     Seen,
-    counts_up_to,
     exceeds,
-    falls_over,
-    from_the_end,
-    grows,
     is_list,
     is_summary_name,
     is_turns,
-    keeps,
     last_name,
     names_of,
 )
@@ -49,12 +40,10 @@ from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.naming import HISTORY
 
 _TEXT = frozenset({"content", "text", "message"})
-_PARTS = frozenset({"content", "parts", "blocks"})
 _MEMORY = re.compile(r"(^|_)(memory|history|messages|conversation|chat_history)$", re.IGNORECASE)
 _ADDING = frozenset({"add", "append", "extend", "add_message", "add_messages", "insert"})
 _TAKING = frozenset({"delete", "pop", "remove", "delete_message"})
 
-_ORDERING = (ast.Gt, ast.GtE, ast.Lt, ast.LtE)
 _SAME_ELEMENTS = frozenset({"enumerate", "list", "reversed", "tuple"})
 
 _Loop = ast.For | ast.AsyncFor
@@ -72,12 +61,6 @@ def forgetting(body: Body) -> Seen:
         if isinstance(loop, _Loop):
             yield from _changed(function, loop, inside, lists)
             yield from _older_parts(loop, inside, parts)
-            if from_the_end(loop.iter, lists):
-                if (test := _by_age(loop, inside)) is not None:
-                    yield "history-cut", test
-                yield from _emptied_by_age(inside)
-            elif falls_over(loop.iter, lists):
-                yield from _emptied_by_age(inside)
     for node in body.steps:  # in the order of the text
         if isinstance(node, ast.Assign) and isinstance(target := node.targets[0], ast.Name):
             if _but_last(node.value, lists, more_than_one=True):
@@ -250,44 +233,6 @@ def _but_last(node: ast.expr, lists: frozenset[str], *, more_than_one: bool = Fa
         and last_name(upper.left.func) == "len"
     )
     return (negative or from_length) and (is_list(node.value, lists) or is_turns(node.value))
-
-
-def _by_age(loop: _Loop, inside: list[ast.AST]) -> ast.AST | None:
-    """Return the condition that leaves turns out by a count that grows from the end of the conversation."""
-    if not isinstance(loop.target, ast.Name) or not keeps(inside, frozenset({loop.target.id})):
-        return None
-    growing = grows(inside)
-    for node in inside:
-        if isinstance(node, ast.If) and isinstance(node.body[-1], ast.Continue):
-            for test in walk(node.test):
-                ordered = isinstance(test, ast.Compare) and isinstance(test.ops[0], _ORDERING)
-                if ordered and growing & {n.id for n in walk(test) if isinstance(n, ast.Name)}:
-                    return node.test
-    return None
-
-
-def _emptied_by_age(inside: list[ast.AST]) -> Seen:
-    """Yield where parts of turns are taken out or replaced, once a count from the end has got somewhere."""
-    counters = grows(inside)
-    for test in inside:
-        if isinstance(test, ast.If) and any(counts_up_to(n, counters) for n in walk(test.test)):
-            for node in walk(*test.body):
-                if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
-                    if node.func.attr in ("remove", "pop") and _part_of_turn(node.func.value):
-                        yield "history-rewritten", node
-                elif isinstance(node, ast.Assign | ast.AugAssign | ast.Delete):
-                    for target in _targets(node):
-                        if isinstance(target, ast.Subscript) and _part_of_turn(target):
-                            yield "history-rewritten", target
-
-
-def _part_of_turn(node: ast.expr) -> bool:
-    """Tell whether an expression is the parts of a turn, or one of them by its number: ``content``, ``m["content"]``."""
-    while isinstance(node, ast.Subscript):
-        if getattr(node.slice, "value", None) in _PARTS:
-            return True
-        node = node.value
-    return last_name(node) in _PARTS
 
 
 @lru_cache(maxsize=1)  # asked for every call that fills a memory

@@ -30,6 +30,7 @@ def placing(body: Body) -> Seen:
         if isinstance(loop, ast.For | ast.AsyncFor):
             yield from _beside_last(inside)
     waiting: dict[str, list[ast.Call]] = {}
+    front: dict[str, str | None] = {}  # the list of which all but the last turn was put in
     for node in body.of(ast.Call):
         if not (
             isinstance(node.func, ast.Attribute)
@@ -38,18 +39,33 @@ def placing(body: Body) -> Seen:
         ):
             continue
         added = node.args[0]
-        turns = node.func.attr == "extend" and is_turns(added)
+        turns = node.func.attr == "extend" and (is_turns(added) or _part(added, upper=True) is not None)
         if not (turns or waiting):
             continue
         owner, name = ast.unparse(node.func.value), last_name(added) or ""
         if turns and owner not in waiting:
             waiting[owner] = []
+            front[owner] = _part(added, upper=True)
         elif owner in waiting:
-            if node.func.attr == "append" and _LAST_USER.search(name):
+            last = front[owner] is not None and _part(added, upper=False) == front[owner]
+            if last or (node.func.attr == "append" and _LAST_USER.search(name)):
                 for call in waiting.pop(owner):
                     yield "history-inserted", call
             else:
                 waiting[owner].append(node)
+
+
+def _part(node: ast.expr, *, upper: bool) -> str | None:
+    """Return the list that an expression is all but the last of (``turns[:-1]``), or the last (``turns[-1]``)."""
+    if not (isinstance(node, ast.Subscript) and is_turns(node.value)):
+        return None
+    at = node.slice
+    if isinstance(at, ast.Slice):
+        bound, other = (at.upper, at.lower) if upper else (at.lower, at.upper)
+        at = bound if bound is not None and other is None else at
+    elif upper:
+        return None
+    return ast.unparse(node.value) if ast.unparse(at) == "-1" else None
 
 
 def _beside_last(inside: list[ast.AST]) -> Seen:

@@ -25,6 +25,7 @@ from promptlint.frontends.python.readings.turnlists import (
     is_turns,
     is_turns_name,
     last_name,
+    order,
     parts_of,
 )
 from promptlint.frontends.python.syntax.nodes import children, walk
@@ -40,7 +41,7 @@ def sliding(body: Body) -> Seen:
     for whole in (*body.of(ast.BinOp), *body.of(ast.List)) if sliced else ():
         yield from _all_but_second(whole, body)
     for call in body.of(ast.Call):
-        if called_name(call) == "islice" and call.args and _turned(call.args[0], body):
+        if called_name(call) == "islice" and call.args and _from_the_end(call.args[0], body):
             yield "history-cut", call
     for made in body.of(ast.ListComp) if sliced else ():
         if isinstance(made.elt, ast.Call) and called_name(made.elt) == "RemoveMessage":
@@ -179,7 +180,7 @@ def _all_but_second(whole: ast.expr, body: Body) -> Seen:
         yield "history-cut", rest
 
 
-def _turned(node: ast.expr, body: Body) -> bool:
-    """Tell whether an expression is a list of turns from its end: ``reversed(turns)``."""
-    turned = isinstance(node, ast.Call) and called_name(node) == "reversed" and bool(node.args)
-    return turned and (is_turns(node.args[0]) or is_list(node.args[0], body.lists))  # type: ignore[attr-defined]
+def _from_the_end(node: ast.expr, body: Body) -> bool:
+    how = order(node)
+    whole = is_turns(how.whole) or is_list(how.whole, body.lists)
+    return isinstance(node, ast.Call) and how.backwards and whole

@@ -4,10 +4,6 @@ Trimmers are written in many ways, and what they return goes through callers tha
 Their form is telling enough. In each of these, ``messages`` is a parameter or local so named, or annotated as a
 list of messages::
 
-    for m in reversed(messages):                 a window is filled from the end,
-        if used + count(m) > budget: break       until the budget is used up
-        kept.insert(0, m)
-
     kept = [m for m in messages if m["role"] == "system"]     all but the first and the last turn is dropped
     kept.append(messages[-1])
 
@@ -21,8 +17,8 @@ import re
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from promptlint.frontends.python.readings.aging import aging
 from promptlint.frontends.python.readings.compacting import compacting
+from promptlint.frontends.python.readings.continuing import continuing
 from promptlint.frontends.python.readings.departing import departing
 from promptlint.frontends.python.readings.downgrading import downgrading
 from promptlint.frontends.python.readings.dropping import dropping
@@ -34,16 +30,9 @@ from promptlint.frontends.python.readings.turnlists import (
     Body,
     Function,
     Seen,
-    counts_up_to,
-    exceeds,
-    falls_over,
-    from_the_end,
-    grows,
     is_list,
-    keeps,
     kept_turns,
     last_name,
-    names_of,
     numbers,
     read,
 )
@@ -62,7 +51,6 @@ _WORDS = (
     *("msgs", "chat", "role", "memory", "rounds"),
     *("reversed(", "[::-1]", ".pop(0)", "popleft"),  # of a list that another function fills with messages
 )
-_BUDGET = re.compile(r"budget|remain|available|token|quota|limit", re.IGNORECASE)
 _SYSTEM = re.compile(r"system|developer", re.IGNORECASE)
 
 
@@ -82,7 +70,8 @@ def trimming(module: Module) -> list[Layout]:
         if isinstance(function, Function) and _tells_of_turns(module.lines(function))
     ]
     kept = frozenset().union(*map(kept_turns, bodies))
-    faults = [_faults(replace(body, lists=body.lists | kept) if kept else body) for body in bodies]
+    bodies = [replace(body, lists=body.lists | kept) for body in bodies] if kept else bodies
+    faults: list[Seen] = [_faults(body) for body in bodies]
     if "tools=" in text:
         outer = _outermost([body.function for body in bodies])
         faults += (withheld(function) for function in outer if "tools=" in module.lines(function))
@@ -133,137 +122,13 @@ def _faults(body: Body) -> Seen:
     lists = body.lists
     for form in (sliding, compacting, placing, withdrawn, forgetting, dropping, departing):
         yield from form(body)
-    yield from list(downgrading(body)) or aging(body)  # the first says more of the same
+    yield from list(downgrading(body)) or continuing(body)  # the first says more of the same
     if not lists and not any(HISTORY.search(n.attr) for n in body.of(ast.Attribute)):
         return
-    for loop, inside in body.loops:
-        if not isinstance(loop, ast.While) and from_the_end(loop.iter, lists):
-            turn = names_of(loop.target)
-            if (stop := _stops_at_limit(inside) or _fits(inside, turn)) and (
-                keeps(inside, turn) or _cuts_there(inside, lists)
-            ):
-                yield "history-cut", stop
-        elif isinstance(loop, ast.For | ast.While):
-            falling = (
-                _falls(loop, inside, body) if isinstance(loop, ast.For) else _counts_down(loop, inside, lists)
-            )
-            if falling is not None:
-                yield "history-cut", falling
     for step in body.steps:
         if not isinstance(step, ast.Call) and _replaces_one(step.value, lists):
             yield "history-rewritten", step
     yield from _first_and_last(body)
-
-
-def _stops_at_limit(inside: list[ast.AST]) -> ast.AST | None:
-    """Return the condition under which a loop is left because a budget is used up."""
-    counters = grows(inside)
-    for node in inside:
-        if (
-            isinstance(node, ast.If)
-            and any(isinstance(s, ast.Break | ast.Return) for s in (*node.body, *node.orelse))
-            and any(exceeds(n) or counts_up_to(n, counters) for n in walk(node.test))
-        ):
-            return node.test
-    return None
-
-
-def _fits(inside: list[ast.AST], turn: frozenset[str]) -> ast.AST | None:
-    """Return the condition under which a loop puts a turn into another list, if that is a limit."""
-    for node in inside:
-        if isinstance(node, ast.If) and keeps(walk(*node.body), turn):
-            limits = (n for n in walk(node.test) if exceeds(n) and _BUDGET.search(ast.unparse(n)))
-            if any(limits):
-                return node.test
-    return None
-
-
-def _cuts_there(inside: list[ast.AST], lists: frozenset[str]) -> bool:
-    """Tell whether a loop, where it is left, gives the turns behind an index: ``return messages[i:]``."""
-    return any(
-        isinstance(node, ast.Return)
-        and node.value is not None
-        and any(_part(value, lists, "lower") for value in getattr(node.value, "elts", [node.value]))
-        for node in inside
-    )
-
-
-def _falls(loop: ast.For, inside: list[ast.AST], body: Body) -> ast.AST | None:
-    """Return where a loop that takes turns by a falling index stops: ``for i in range(len(messages) - 1, -1, -1)``."""
-    lists = body.lists
-    if not (isinstance(loop.target, ast.Name) and falls_over(loop.iter, lists)):
-        return None
-    index = loop.target.id
-    turns = {index}
-    for node in inside:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            value = node.value
-            if (
-                isinstance(value, ast.Subscript)
-                and is_list(value.value, lists)
-                and last_name(value.slice) == index
-            ):
-                turns.add(node.targets[0].id)
-    if (
-        keeps(inside, frozenset(turns))
-        or _keeps_element(inside, lists)
-        or _cuts_there(inside, lists)
-        or _begins_there(index, inside, body)
-    ):
-        return _stops_at_limit(inside)
-    return None
-
-
-def _begins_there(index: str, inside: list[ast.AST], body: Body) -> bool:
-    """Tell whether turns are taken from where a loop has got to, behind it: ``start = i``, ``messages[start:]``."""
-    starts = {
-        node.targets[0].id
-        for node in inside
-        if isinstance(node, ast.Assign)
-        and isinstance(node.targets[0], ast.Name)
-        and last_name(node.value) == index
-    }
-    return any(
-        isinstance(node.slice, ast.Slice)
-        and node.slice.lower is not None
-        and last_name(node.slice.lower) in starts
-        and is_list(node.value, body.lists)
-        for node in body.of(ast.Subscript)
-        if starts
-    )
-
-
-def _keeps_element(inside: list[ast.AST], lists: frozenset[str]) -> bool:
-    """Tell whether a loop puts elements of a conversation into another list: ``kept.insert(0, messages[i])``."""
-    return any(
-        isinstance(node, ast.Call)
-        and last_name(node.func) in ("append", "insert", "appendleft")
-        and node.args
-        and isinstance(node.args[-1], ast.Subscript)
-        and not isinstance(node.args[-1].slice, ast.Slice)
-        and is_list(node.args[-1].value, lists)
-        for node in inside
-    )
-
-
-def _counts_down(loop: ast.While, inside: list[ast.AST], lists: frozenset[str]) -> ast.AST | None:
-    """Return where a loop that takes turns by a falling index stops: ``turn = messages[i]; …; i -= 1``."""
-    falling = {
-        n.target.id
-        for n in inside
-        if isinstance(n, ast.AugAssign) and isinstance(n.op, ast.Sub) and isinstance(n.target, ast.Name)
-    }
-    for node in loop.body:
-        if (
-            isinstance(node, ast.Assign)
-            and isinstance(node.value, ast.Subscript)
-            and is_list(node.value.value, lists)
-            and last_name(node.value.slice) in falling
-            and isinstance(node.targets[0], ast.Name)
-            and keeps(inside, frozenset({node.targets[0].id}))
-        ):
-            return _stops_at_limit(inside)
-    return None
 
 
 def _replaces_one(node: ast.expr | None, lists: frozenset[str]) -> bool:

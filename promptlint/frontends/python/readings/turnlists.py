@@ -33,6 +33,11 @@ _ABOUT = re.compile(
     r"_(id|ids|key|count|counts|length|len|size|text|str|name|path|file|dir|type|images?|level|format|limit|tokens)$",
     re.IGNORECASE,
 )
+# What an agent has done so far is shown like turns.
+_DONE_SO_FAR = re.compile(
+    r"(^|_)(steps|trials|attempts|trajectory|events|observations|interactions|episodes|experiments|actions)$"
+)
+_NO_TURNS = re.compile(r"^(content|text|parts|blocks)$|tool_calls|^system|examples")
 SENT_AS = frozenset({"messages", "contents", "input", "chat_history", "message_history"})
 """What calls that send a conversation name it by."""
 
@@ -41,9 +46,12 @@ SUMMARY = re.compile(
     r"summar|compress|compact|condens|placeholder|omi(t|ss)|truncat|prun|(^|_)note(_|$)", re.IGNORECASE
 )
 
+_SAME_ELEMENTS = frozenset({"list", "tuple", "reversed", "enumerate", "copy", "deepcopy", "cast"})
+
 _Node = TypeVar("_Node", bound=ast.AST)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Loop = ast.For | ast.AsyncFor | ast.While
+_ADDS = frozenset({"append", "appendleft", "insert", "extend"})
 _LOOPS = frozenset((ast.For, ast.AsyncFor, ast.While))
 _STEPS = frozenset((ast.Assign, ast.Return, ast.Call))
 Seen = Iterator[tuple[str, ast.AST]]
@@ -143,9 +151,17 @@ def _conversations(body: Body) -> frozenset[str]:
         target = node.targets[0]
         if isinstance(target, ast.Name):
             source = _whole(node.value)
-            if HISTORY.search(target.id) or (source is not None and source in names):
+            if HISTORY.search(target.id) or source in names or _is_list_of_messages(node.value):
                 names.add(target.id)
     return frozenset(names | _groups(body, names))
+
+
+def _is_list_of_messages(node: ast.expr) -> bool:
+    """Tell whether an expression makes a message of each element of something: ``[AIMessage(row.text) for row in rows]``."""
+    if not isinstance(node, ast.ListComp):
+        return False
+    sides = [node.elt.body, node.elt.orelse] if isinstance(node.elt, ast.IfExp) else [node.elt]
+    return all(map(is_message, sides))
 
 
 def _groups(body: Body, turns: set[str]) -> set[str]:
@@ -223,23 +239,94 @@ def _may_be_generic(annotation: ast.expr | None) -> TypeGuard[ast.expr]:
 
 
 def _run_over(body: Body) -> Iterator[str]:
-    """Yield the lists whose elements are asked for their role."""
+    """Yield the lists whose elements are asked for their role, or have messages made of them."""
     for loop, inside in body.loops:
-        if isinstance(loop, ast.While) or not isinstance(loop.iter, ast.Name):
+        if isinstance(loop, ast.While) or (name := list_name(order(loop.iter).whole)) is None:
             continue
-        if _ask_for_role(loop.target, inside):
-            yield loop.iter.id
+        if (
+            asks_for_role(loop.target, inside)
+            or _DONE_SO_FAR.search(name)
+            or _makes_messages(names_of(loop.target), inside)
+        ):
+            yield name
     comprehensions: list[ast.ListComp | ast.GeneratorExp] = [
         *body.of(ast.ListComp),
         *body.of(ast.GeneratorExp),
     ]
     for made in comprehensions:
         for one in made.generators:
-            if isinstance(one.iter, ast.Name) and _ask_for_role(one.target, walk(made.elt, *one.ifs)):
-                yield one.iter.id
+            if (name := list_name(order(one.iter).whole)) is not None and (
+                asks_for_role(one.target, walk(made.elt, *one.ifs))
+                or _made_of(one.target, walk(made.elt))
+                or _or_message(made.elt, one.target)
+            ):
+                yield name
 
 
-def _ask_for_role(turn: ast.expr, inside: list[ast.AST]) -> bool:
+def _or_message(made: ast.expr, element: ast.expr) -> bool:
+    """Tell whether an element is taken over, or has a message in its place: ``m if i in kept else {"role": …}``."""
+    if not isinstance(made, ast.IfExp):
+        return False
+    sides = made.body, made.orelse
+    return any(map(is_message, sides)) and any(last_name(side) in names_of(element) for side in sides)
+
+
+def _makes_messages(element: frozenset[str], inside: list[ast.AST]) -> bool:
+    """Tell whether a loop makes messages of its element, or of what it computes from that."""
+    made = [node for node in inside if isinstance(node, ast.Call | ast.Dict) and is_message(node)]
+    derived = derived_from(element, inside) if made else frozenset()
+    return any(not derived.isdisjoint(names_of(node)) for node in made)
+
+
+def derived_from(names: frozenset[str], inside: list[ast.AST]) -> frozenset[str]:
+    """Return names, and those of what a loop makes of them."""
+    out = set(names)
+    steps = [n for n in inside if isinstance(n, ast.Assign | ast.Call | ast.For | ast.AsyncFor)]
+    for node in sorted(steps, key=lambda n: n.lineno):
+        if isinstance(node, ast.Assign):
+            if isinstance(node.targets[0], ast.Name) and not out.isdisjoint(names_of(node.value)):
+                out.add(node.targets[0].id)
+        elif not isinstance(node, ast.Call):
+            if not out.isdisjoint(names_of(node.iter)):
+                out |= names_of(node.target)
+        elif (
+            isinstance(node.func, ast.Attribute)
+            and node.func.attr in _ADDS
+            and isinstance(node.func.value, ast.Name)
+            and any(not out.isdisjoint(names_of(given)) for given in node.args)
+        ):
+            out.add(node.func.value.id)
+    return frozenset(out)
+
+
+def added_to(inside: list[ast.AST]) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield the lists and texts to which something is added, or the ``yield`` that gives it, and what it is."""
+    for node in inside:
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Attribute) and node.func.attr in _ADDS and node.args:
+                yield node.func.value, node.args[-1]
+        elif isinstance(node, ast.AugAssign):
+            if isinstance(node.value, ast.JoinedStr | ast.List):
+                yield node.target, node.value
+        elif isinstance(node, ast.Yield) and isinstance(node.value, ast.Name):
+            yield node, node.value
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp):  # ``kept = [turn] + kept``
+            first, rest = node.value.left, node.value.right
+            same = last_name(rest) == last_name(node.targets[0]) is not None
+            if isinstance(first, ast.List) and len(first.elts) == 1 and same:
+                yield rest, first.elts[0]
+
+
+def list_name(node: ast.AST) -> str | None:
+    """Return what a list of turns may be called: its last name, or the call that gives it (``node.path()``)."""
+    if isinstance(node, ast.Call):
+        given = isinstance(node.func, ast.Attribute) and not node.args
+        return ast.unparse(node) if given else None
+    name = last_name(node)
+    return None if name is None or _NO_TURNS.search(name) else name
+
+
+def asks_for_role(turn: ast.expr, inside: list[ast.AST]) -> bool:
     """Tell whether something is done with the role of what a loop runs over: ``m.role``, ``m["role"]``."""
     if not isinstance(turn, ast.Name):
         return False
@@ -281,34 +368,56 @@ def is_list(node: ast.AST, lists: frozenset[str]) -> bool:
     )
 
 
-def _given_to(name: str, node: ast.expr) -> ast.expr | None:
-    """Return what a call of a plain name is given first: ``messages`` for ``list(messages)``."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name and node.args:
-        return node.args[0]
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a loop runs over: a list, from its end or not, by its places or not, and what its part ends in front of."""
+
+    whole: ast.expr
+    backwards: bool = False
+    places: bool = False
+    upper: ast.expr | None = None
+
+
+def order(node: ast.expr) -> Order:
+    """Tell how a loop runs over a list: ``reversed(turns)``, ``turns[::-1]``, ``range(len(turns) - 1, -1, -1)``."""
+    backwards = places = False
+    upper: ast.expr | None = None
+    while True:
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+            backwards ^= is_negative(node.slice.step)
+            upper = upper or node.slice.upper
+            node = node.value
+        elif isinstance(node, ast.ListComp | ast.GeneratorExp):
+            node = node.generators[0].iter
+        elif not (isinstance(node, ast.Call) and node.args):
+            break
+        elif (name := called_name(node)) in _SAME_ELEMENTS:
+            backwards ^= name == "reversed"
+            node = node.args[-1 if name == "cast" else 0]
+        elif name == "range" and (measured := _measured(node.args[:2])) is not None:
+            places = True
+            if is_negative(node.args[-1]):
+                backwards = not backwards
+            elif not isinstance(node.args[:2][-1], ast.Call):
+                upper = node.args[:2][-1]
+            node = measured
+        else:
+            break
+    return Order(node, backwards, places, upper)
+
+
+def is_negative(node: ast.AST | None) -> bool:
+    """Tell whether a number is written with a minus."""
+    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
+
+
+def _measured(bounds: list[ast.expr]) -> ast.expr | None:
+    """Return the list whose length is in what a range goes from and to."""
+    for bound in bounds:
+        for node in walk(bound):
+            if isinstance(node, ast.Call) and called_name(node) == "len" and node.args:
+                return node.args[0]
     return None
-
-
-def from_the_end(node: ast.expr, lists: frozenset[str]) -> bool:
-    """Tell whether a loop runs over a conversation backwards: ``reversed(messages)``, ``messages[::-1]``."""
-    if (turned := _given_to("reversed", node)) is not None:
-        whole = _given_to("list", turned) or turned
-        if isinstance(whole, ast.Subscript) and isinstance(whole.slice, ast.Slice):
-            whole = whole.value  # ``reversed(messages[1:])``: the first always stays
-        return is_list(whole, lists)
-    if not (isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice)):
-        return False
-    step = node.slice.step
-    return isinstance(step, ast.UnaryOp) and isinstance(step.op, ast.USub) and is_list(node.value, lists)
-
-
-def falls_over(node: ast.expr, lists: frozenset[str]) -> bool:
-    """Tell whether a loop runs over the places in a conversation backwards: ``range(len(messages) - 1, -1, -1)``."""
-    turned = _given_to("reversed", node)
-    call = turned or node
-    if not (isinstance(call, ast.Call) and last_name(call.func) == "range" and call.args):
-        return False
-    falls = len(call.args) == 3 and isinstance(call.args[2], ast.UnaryOp)
-    return (falls or turned is not None) and any(is_list(n, lists) for a in call.args[:2] for n in walk(a))
 
 
 def exceeds(node: ast.AST) -> bool:
@@ -328,15 +437,6 @@ def grows(inside: list[ast.AST]) -> frozenset[str]:
     )
 
 
-def counts_up_to(test: ast.AST, counters: frozenset[str]) -> bool:
-    """Tell whether a comparison is one of what was counted with anything: ``used > 4000``, ``cost > left``."""
-    return (
-        isinstance(test, ast.Compare)
-        and isinstance(test.ops[0], ast.Gt | ast.GtE | ast.Lt | ast.LtE)
-        and any(isinstance(n, ast.Name) and n.id in counters for n in walk(test))
-    )
-
-
 def is_message(node: ast.AST) -> bool:
     """Tell whether an expression makes a message: ``{"role": r, …}``, ``Message(role=r, …)``, ``HumanMessage(…)``."""
     if isinstance(node, ast.Dict):
@@ -349,21 +449,6 @@ def is_message(node: ast.AST) -> bool:
 def names_of(target: ast.AST) -> frozenset[str]:
     """Return the names that a loop gives to its element: ``role`` and ``text`` of ``for role, text in turns``."""
     return frozenset(n.id for n in walk(target) if isinstance(n, ast.Name))
-
-
-def keeps(inside: list[ast.AST], turn: frozenset[str]) -> bool:
-    """Tell whether a loop, by what stands in it, puts its turn into another list, or a message made of it."""
-    for node in inside:
-        added: list[ast.expr] = []
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr in ("append", "insert", "appendleft"):
-                added = node.args
-        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) and isinstance(node.left, ast.List):
-            added = node.left.elts
-        for one in added:
-            if last_name(one) in turn or (is_message(one) and not turn.isdisjoint(names_of(one))):
-                return True
-    return False
 
 
 def parts_of(node: ast.expr) -> Iterator[ast.expr]:

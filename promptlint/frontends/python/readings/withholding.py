@@ -30,10 +30,12 @@ from promptlint.frontends.python.readings.turnlists import (
     parts_of,
 )
 from promptlint.frontends.python.syntax.nodes import walk
+from promptlint.frontends.python.values.naming import called_name
 
 _TOOLS = re.compile(
     r"(^|_)(tools?|functions)(_?(defs?|definitions?|schemas?|specs?|list|param))?$", re.IGNORECASE
 )
+_MUTATING = frozenset({"append", "extend", "insert", "remove", "pop", "clear", "update"})
 _ROUND = re.compile(
     r"last|final|max|limit|cycle|iteration|turn|round|step|attempt|budget|remaining|count|first|force",
     re.IGNORECASE,
@@ -43,6 +45,10 @@ _ROUND = re.compile(
 def withdrawn(body: Body) -> Seen:
     """Yield where the rounds of a loop are sent without the tools that the others have."""
     for loop, inside in body.loops:
+        if isinstance(loop, ast.While) or (
+            isinstance(loop.iter, ast.Call) and called_name(loop.iter) == "range"
+        ):
+            yield from _changed(inside)
         rounds = names_of(loop.target) if isinstance(loop, ast.For) else frozenset()
         for node in inside:
             if isinstance(node, ast.If):
@@ -51,6 +57,38 @@ def withdrawn(body: Body) -> Seen:
                 name = node.arg if isinstance(node, ast.keyword) else last_name(node.targets[0])
                 if _TOOLS.search(name or ""):
                     yield "tools-changed", node.value
+
+
+def _changed(inside: list[ast.AST]) -> Seen:
+    """Yield where the tools of a conversation that goes on in a loop get more, or are others by what happened in it."""
+    sent = {
+        ast.unparse(keyword.value)
+        for call in inside
+        if isinstance(call, ast.Call) and any(k.arg in SENT_AS for k in call.keywords)
+        for keyword in call.keywords
+        if keyword.arg == "tools" and isinstance(keyword.value, ast.Name | ast.Attribute)
+    }
+    if not sent:
+        return
+    happened = {
+        n.id
+        for node in inside
+        if isinstance(node, ast.Assign)
+        for n in walk(*node.targets)
+        if isinstance(n, ast.Name)
+    }
+    for node in inside:
+        match node:
+            case ast.Call(func=ast.Attribute(attr=attr, value=owner)) if attr in _MUTATING:
+                others = ast.unparse(owner) in sent
+            case ast.AugAssign():
+                others = ast.unparse(node.target) in sent
+            case ast.Assign(value=ast.IfExp(test=test)):
+                others = ast.unparse(node.targets[0]) in sent and not happened.isdisjoint(names_of(test))
+            case _:
+                continue
+        if others:
+            yield "tools-changed", node.value if isinstance(node, ast.Assign) else node
 
 
 def _by_round(test: ast.expr, rounds: frozenset[str]) -> bool:

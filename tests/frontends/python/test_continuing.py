@@ -1,0 +1,201 @@
+"""Turns that are shown otherwise, or not at all, by how the conversation ends: by what came after them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.frontends.python.build import Program
+
+Run = Callable[..., Program]
+
+
+def rewritten(found: Program) -> list[str]:
+    assert set(found.seen) <= {"history-rewritten"}
+    return sorted(found.source(o.place) for o in found.observations)
+
+
+@pytest.mark.parametrize(
+    ("made", "changed"),
+    [
+        ('{"role": e.role, "content": f"({n - i} ago) {e.text}"}', True),
+        ('{"role": e.role, "content": e.text if i >= len(events) - 4 else e.text[:99]}', True),
+        ('e if i > n - 4 else {"role": e.role, "content": "[old]"}', True),
+        ("HumanMessage(e.text[:99]) if n - i > 9 else HumanMessage(e.text)", True),
+        # A position from the front stays what it was.
+        ('{"role": e.role, "content": f"#{i} {e.text}"}', False),
+        ('{"role": e.role, "content": e.text if i > 3 else e.text[:99]}', False),
+        # A mark on the last turns is no part of them, and a page for people is no request.
+        ('{**e, "cache_control": MARK} if i >= n - 2 else e', False),
+        ('f"{n - i}: {e.text}"', False),
+    ],
+)
+def test_a_comprehension(talking: Run, made: str, changed: bool) -> None:
+    found = talking(f"""
+def shown(events):
+    n = len(events)
+    return [{made} for i, e in enumerate(events)]
+""")
+    assert rewritten(found) == ([f"[{made} for i, e in enumerate(events)]"] if changed else [])
+
+
+LOOP = """
+def shown(steps, keep, page):
+    out = []
+    for i, step in enumerate(steps):
+        {body}
+    return out
+"""
+NEW = 'out.append({"role": "user", "content": step.text})'
+NUMBERED = 'out.append({"role": "user", "content": f"{len(steps) - i}: {step.text}"})'
+OLD = 'out.append({"role": "user", "content": "[old]"})'
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (f"if i < len(steps) - keep: {OLD}\n        else: {NEW}", "i < len(steps) - keep"),
+        (f"age = len(steps) - i\n        if age > 5: {OLD}\n        else: {NEW}", "age > 5"),
+        (
+            f"text = step.text\n        if i < len(steps) - 1: text = text[:99]\n        {NEW.replace('step.text', 'text')}",
+            "i < len(steps) - 1",
+        ),
+        (
+            NUMBERED,
+            '{"role": "user", "content": f"{len(steps) - i}: {step.text}"}',
+        ),
+        # By what the turn is, by its place from the front, for people only.
+        (f"if len(step.text) > keep: {OLD}\n        else: {NEW}", ""),
+        (f"if i < keep: {OLD}\n        else: {NEW}", ""),
+        (f"if i == len(steps) - 1: page.write(step.text)\n        {NEW}", ""),
+        (f"if i == len(steps) - 1: step.cache_control = keep\n        {NEW}", ""),
+    ],
+)
+def test_a_loop(talking: Run, body: str, told: str) -> None:
+    assert rewritten(talking(LOOP.format(body=body))) == ([told] if told else [])
+
+
+def places(found: Program) -> list[tuple[str, str]]:
+    return [(o.what, found.source(o.place)) for o in found.observations]
+
+
+@pytest.mark.parametrize(
+    ("before", "test", "told"),
+    [
+        # The last of each kind, what a later turn has, what is looked up for the newest.
+        ("newest = {}\n    for i, e in enumerate(events): newest[e.path] = i", "newest[e.path] != i", True),
+        ("last = max(i for i, e in enumerate(events))", "i != last", True),
+        ("near = index.search(question)", "e.id not in near", True),
+        ("total = sum(len(e.text) for e in events)", "total - i > 900", True),
+        # What was there before is what it was: the first of each kind, an answer that is there, a fixed limit.
+        ("answered = {e.id for e in events}", "e.id not in answered", False),
+        ("near = index.everything()", "e.id not in near", False),
+        ("total = 0", "len(e.text) > 900", False),
+        ("total = 0", "i + 1 < len(events) and events[i + 1].id == e.id", False),
+        ("total = 0", "len(events) > 1", False),
+    ],
+)
+def test_what_decides_whether_a_turn_is_there(talking: Run, before: str, test: str, told: bool) -> None:
+    found = talking(f"""
+def shown(events, index, question):
+    {before}
+    out = []
+    for i, e in enumerate(events):
+        if {test}:
+            continue
+        out.append({{"role": "user", "content": e.text}})
+    return out
+""")
+    assert places(found) == ([("history-cut", test)] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("order", "told"),
+    [("reversed(items)", True), ("items[::-1]", True), ("items", False)],
+)
+def test_what_a_loop_remembers(talking: Run, order: str, told: bool) -> None:
+    found = talking(f"""
+def without_doubles(items):
+    seen, kept = set(), []
+    for m in {order}:
+        if m["role"] == "tool" and m["name"] in seen:
+            continue
+        seen.add(m["name"])
+        kept.append(m)
+    return kept
+""")
+    test = 'm["role"] == "tool" and m["name"] in seen'
+    assert places(found) == ([("history-cut", test)] if told else [])
+
+
+def test_turns_of_one_speaker_that_are_joined(talking: Run) -> None:
+    """What stands last in a list that is filled is the turn in front, whatever comes later."""
+    found = talking("""
+def joined(messages, limit):
+    out, used = [], 0
+    for m in messages:
+        if out and out[-1]["role"] == m["role"]:
+            out[-1]["content"] += m["content"]
+        elif used < limit and len(out) < 90:
+            used += len(m["content"])
+            out.append(dict(m))
+    return out
+""")
+    assert places(found) == []
+
+
+def test_a_list_that_turns_are_made_of_elsewhere(talking: Run) -> None:
+    """Messages are made of what was picked; so what it was picked from are turns."""
+    found = talking("""
+def build(node, limit):
+    used, picked = 0, []
+    for n in reversed(node.path()):
+        used += n.size
+        if used > limit:
+            break
+        picked.insert(0, n)
+    messages = []
+    for n in picked:
+        messages.append({"role": "assistant", "content": n.action})
+    return messages
+""")
+    assert places(found) == [("history-cut", "used > limit")]
+
+
+@pytest.mark.parametrize(
+    ("pick", "changed"),
+    [
+        ("max(self.messages[:-2], key=size)", True),
+        ("self.messages[0]", False),
+        ("self.find(name)", False),
+    ],
+)
+def test_a_turn_that_is_picked_from_all(talking: Run, pick: str, changed: bool) -> None:
+    found = talking(f"""
+class Chat:
+    def shrink(self, name):
+        big = {pick}
+        big["content"] = big["content"][:400]
+        return "role"
+""")
+    assert places(found) == ([("history-rewritten", 'big["content"]')] if changed else [])
+
+
+@pytest.mark.parametrize(
+    ("name", "kept", "told"),
+    [
+        ("next_task", '[self.messages[0], {"role": "user", "content": state}]', True),
+        ("next_task", '[*self.messages[:2], {"role": "user", "content": state}]', True),
+        ("next_task", '[*self.messages[:1], note, *self.messages[1:]]', False),
+        ("next_task", "[self.messages[0]]", False),
+        ("reset", '[self.messages[0], {"role": "user", "content": state}]', False),
+    ],
+)  # fmt: skip
+def test_what_is_left_of_a_conversation(talking: Run, name: str, kept: str, told: bool) -> None:
+    found = talking(f"""
+class Chat:
+    def {name}(self, state, note):
+        self.messages = {kept}
+""")
+    assert places(found) == ([("history-rewritten", f"self.messages = {kept}")] if told else [])
