@@ -147,7 +147,8 @@ def _guard(guard: Guard, catalog: Catalog) -> Guard:
     cause = _by_filter(origin, catalog) or _by_call(origin, guard.place.path, catalog)
     if cause is None and not (guard.kind in ("if", "while") and tests_presence(guard)):
         cause = _by_name(origin, guard.place.path, catalog)
-    if cause is None:
+    # `while step < limit`: a turn is added for each, and none of them changes.
+    if cause is None or (cause.kind is Kind.COUNTER and guard.kind in ("for", "while")):
         return guard
     return replace(guard, scope=cause.scope, cause=replace(cause, place=guard.place))
 
@@ -188,7 +189,15 @@ def _by_name(origin: Origin, path: str, catalog: Catalog) -> Cause | None:
     if _in_code(path):  # `Document` is a class there, and says nothing about a value
         names = tuple(name for name in names if not _CLASS.fullmatch(name))
     known = [(name, _of_history(name, catalog) or catalog.name(name)) for name in names]
-    return _worst([_named(found, name, origin, catalog) for name, found in known if found])
+    # `for step in steps`: what a collection holds are the steps themselves, nobody counts with them.
+    element = origin.name.endswith("[]")
+    return _worst(
+        [
+            _named(found, name, origin, catalog)
+            for name, found in known
+            if found and not (element and found.kind is Kind.COUNTER)
+        ]
+    )
 
 
 def _named(found: Volatile, name: str, origin: Origin, catalog: Catalog) -> Cause:

@@ -131,6 +131,21 @@ def test_another_value_in_a_loop_keeps_its_own_cause() -> None:
     assert kind_and_scope(one(hole("user_name", guards=(guard,)))) == (Kind.PER_USER, Scope.USER)
 
 
+def test_a_loop_that_counts_adds_turns_and_changes_none() -> None:
+    for kind, expression in (("while", "step < limit"), ("for", "range(step)")):
+        guard = Guard(kind, expression, PLACE, name="step")
+        assert one(hole("note", guards=(guard,))).guards[0].cause is None
+    assert (
+        one(hole("note", guards=(Guard("if", "step > 3", PLACE, name="step"),))).guards[0].cause is not None
+    )
+
+
+def test_an_element_is_no_counter() -> None:
+    steps = Origin(OriginKind.VARIABLE, "step", "steps[]", names=("steps[]", "step"))
+    assert one(Segment(PLACE, None, steps)).cause is None
+    assert kind_and_scope(one(hole("step")))[0] is Kind.COUNTER
+
+
 @pytest.mark.parametrize(
     ("expression", "name", "scope"),
     [

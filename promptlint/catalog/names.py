@@ -99,8 +99,9 @@ class NameTable:
                     return mine if mine and mine.kind is Kind.HISTORY else self.owners[owner]
         if self._is_stable(own):
             return None
-        # `page_content` is a pattern of its own, though `content` is neutral at the end of other names.
-        return self._of_words(own) or self._of_words(self._counted(parts[-1]))
+        # `page_content` is a pattern of its own, though `content` is neutral at the end of other names, and the text
+        # of an e-mail is not its address.
+        return self._of_words(self._counted(parts[-1])) or self._of_words(own)
 
     def is_chosen(self, identifier: str, *, plain: bool = True) -> bool:
         """Tell whether a name says that its value belongs to the program, not to one request.

@@ -20,6 +20,11 @@ def _is_loop(guard: Guard) -> bool:
     return guard.kind in ("for", "while")
 
 
+def _is_counted(guard: Guard) -> bool:
+    """Tell whether a loop goes on and on, or counts, and does not run over things that are there."""
+    return guard.kind == "while" or (guard.kind == "for" and guard.expression.startswith("range("))
+
+
 class Behind:
     """Answers for one layout; each is found by one walk over its segments, however many ask."""
 
@@ -130,10 +135,19 @@ class Behind:
         return tokens if tokens >= NEAR else 0
 
     def opens_turns(self, index: int, kind: Kind) -> bool:
-        """Tell whether a segment is what a user asked: the turns behind it go on from it, and stay with it."""
+        """Tell whether a segment is what a user asked, or all that the system says: the turns behind it go on from it.
+
+        A program that has no word of its own in its system text hands on what it is given, for all of them.
+        """
         here = self._layout.segments[index]
+        if kind is not Kind.REQUEST_INPUT:
+            return False
+        if here.section is Section.SYSTEM:
+            return not any(
+                s.text and s.text.strip() for s in self._layout.segments if s.section is Section.SYSTEM
+            )
         asked = here.role in ("user", "")  # "": messages that were given whole
-        return kind is Kind.REQUEST_INPUT and here.section is Section.MESSAGES and asked
+        return here.section is Section.MESSAGES and asked
 
     def only_closes(self, index: int) -> bool:
         """Tell whether no word stands behind a segment, only what closes it: ``</asked_at>``, ``".``, ``)``."""
@@ -159,7 +173,8 @@ class Behind:
         request repeats the same bytes. Data in the turns that each conversation begins with does, in the next one.
         """
         here = self._layout.segments[index]
-        in_turn = here.section is Section.MESSAGES and here.role not in ("system", "developer")
+        spoken = here.role not in ("system", "developer") or any(map(_is_counted, self._around(here)))
+        in_turn = here.section is Section.MESSAGES and spoken
         return self._layout.repeated and in_turn and not (kind in DATA and self._begins(here))
 
     def _begins(self, here: Segment) -> bool:

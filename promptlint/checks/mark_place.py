@@ -114,7 +114,9 @@ def _must_be_data(layout: Layout, segment: Segment, index: int) -> bool:
         # Texts gathered in a loop are sorted out of the messages, not looked up for this request.
         looped = any(guard.kind in ("for", "while") for guard in segment.guards)
         data = segment.cause is not None and segment.cause.kind in DATA
-        return data and not looped and layout.kind is LayoutKind.REQUEST
+        # Who has no word of his own there marks what he is given as the system text.
+        own = any(s.text and s.text.strip() for s in layout.segments if s.section is Section.SYSTEM)
+        return data and own and not looped and layout.kind is LayoutKind.REQUEST
     at_end = segment is last is layout.segments[index]
     return at_end and last.section is Section.MESSAGES and last.role == "user"
 

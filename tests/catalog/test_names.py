@@ -14,6 +14,8 @@ KNOWN = {
     "user_name": (Kind.PER_USER, Scope.USER),
     "username": (Kind.PER_USER, Scope.USER),
     "current_user_name": (Kind.PER_USER, Scope.USER),
+    "email": (Kind.PER_USER, Scope.USER),
+    "email_content": (Kind.REQUEST_INPUT, Scope.REQUEST),
     "current_user.name": (Kind.PER_USER, Scope.USER),
     "speaker.room": (Kind.PER_USER, Scope.USER),
     "request.user.plan": (Kind.PER_USER, Scope.USER),

@@ -4,7 +4,7 @@ import pytest
 
 from promptlint.checks import CHECKS, Thresholds, costliest
 from promptlint.findings import Finding, Severity, Status
-from promptlint.layout import Confidence, Kind, Layout, LayoutKind, Scope, Segment, Step
+from promptlint.layout import Confidence, Guard, Kind, Layout, LayoutKind, Scope, Segment, Step
 from tests.checks.build import (
     MESSAGES,
     SYSTEM,
@@ -173,6 +173,24 @@ def test_a_message_that_is_kept_as_it_was_sent_loses_nothing() -> None:
     assert not run(layout(hole(clock, section=MESSAGES, role="user"), text(60), repeated=True))
     assert run(layout(hole(clock, section=MESSAGES, role="user"), text(60)))
     assert run(layout(hole(clock, section=MESSAGES, role="system"), text(60), repeated=True))
+
+
+def test_a_system_message_that_a_counting_loop_adds_is_kept() -> None:
+    clock = cause(Kind.CLOCK, R)
+    for loop, added in (("range(5)", True), ("documents", False)):
+        guards = (Guard("for", loop, place(0)),)
+        said = [
+            replace(s, role="system", message=2, guards=guards, section=MESSAGES)
+            for s in (hole(clock), text(60))
+        ]
+        assert bool(run(layout(text(60, section=MESSAGES), *said, repeated=True))) is not added
+
+
+def test_a_system_text_that_is_handed_on_whole_is_no_question() -> None:
+    given = hole(cause(Kind.REQUEST_INPUT, R), section=SYSTEM)
+    turns = replace(hole(cause(Kind.HISTORY, Scope.SESSION)), section=MESSAGES, message=1)
+    assert not run(layout(given, turns))
+    assert run(layout(text(5, section=SYSTEM), given, turns))
 
 
 def test_what_closes_a_value_is_part_of_it() -> None:

@@ -41,6 +41,9 @@ HEAD = "import os, random\nfrom concurrent.futures import as_completed\nfrom ite
         ("if flag:\n    p = ['a', 'b']\nelse:\n    p = ['c']", "[flag? a|b][flag#1? c]"),
         ("p = [f'- {d}' for d in items]", "[for items? - {d ~request-input/request}]"),
         ("p = ['a', *items]", "a[for ? |{items ~request-input/request}]"),
+        ("p = ['a']\np.extend([] if flag else ['b', 'c'])\np.append('d')", "a[flag#1? |b|c]|d"),
+        ("p = ['a', *(['b'] if flag else ['c'])]", "a[flag? |b][flag#1? |c]"),
+        ("p = ['a'] + (None if flag else ['b'])", "a[flag#1? |b]"),
     ],
 )
 def test_order(system: System, body: str, expected: str) -> None:

@@ -73,6 +73,36 @@ def truncate_old(messages, rounds, limit):
 
 
 @pytest.mark.parametrize(
+    ("body", "cut"),
+    [
+        ("return messages[:at], messages[at:]", False),
+        ("old = messages[:at]\n    new = messages[at:]\n    return old, new", False),
+        ("return role, messages[at:]", True),
+        ("return messages[:first], messages[at:]", True),
+    ],
+)
+def test_who_gives_both_parts_back_drops_none(talking: Run, body: str, cut: bool) -> None:
+    found = talking(f'def partition_to_compress(messages, at, first):\n    role = "user"\n    {body}\n')
+    assert ("history-cut" in [what for what, _ in seen(found)]) is cut
+
+
+def test_all_turns_are_given_the_shape_of_a_provider(talking: Run) -> None:
+    found = talking("""
+def format_for_summary(messages):
+    kept = list(messages)
+    for at, turn in enumerate(kept):
+        if turn["role"] == "tool":
+            kept[at] = {"role": "user", "content": "tool: " + turn["content"]}
+    for at, turn in enumerate(kept):
+        if at < len(messages) - 4:
+            kept[at] = {"role": "user", "content": "[left out]"}
+    return kept
+""")
+    assert all("tool" not in text for _, text in seen(found))
+    assert ("history-rewritten", 'kept[at] = {"role": "user", "content": "[left out]"}') in seen(found)
+
+
+@pytest.mark.parametrize(
     ("test", "cut"), [("len(turns_of(messages)) > limit", True), ("messages and not first", False)]
 )
 def test_a_list_that_becomes_its_own_end_at_a_limit(talking: Run, test: str, cut: bool) -> None:

@@ -227,3 +227,12 @@ def test_messages_of_a_chat_template_are_templates(program: Run) -> None:
     ANSWER = ChatPromptTemplate([ChatMessage(role="system", content="Use {{context_str}}. " + {LONG!r})])
     """
     assert "PL107" in program(text).codes
+
+
+def test_what_is_written_around_a_picture_is_no_text(program: Run) -> None:
+    found = program(
+        "from openai import OpenAI\ndef look(question, url):\n    return OpenAI().chat.completions.create(model='m', messages=[\n"
+        "        {'role': 'user', 'content': [{'type': 'text', 'text': question},\n"
+        "            {'type': 'image_url', 'image_url': {'url': url, 'detail': 'high'}}]}])\n"
+    )
+    assert found.text == "<user>{question ~request-input/request}{url ~request-input/request}"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from promptlint.frontends.python.evaluate.audience import only_shown, starts_as_code
-from promptlint.frontends.python.readings.turns import follows_from_turn, is_built_here
+from promptlint.frontends.python.readings.turns import follows_from_turn, is_added, is_built_here, stays
 from tests.frontends.python.build import LONG, Program
 
 Run = Callable[..., Program]
@@ -123,8 +123,10 @@ def test_a_mail_is_no_prompt(program: Run) -> None:
 
 
 LOOP = """
-def shape(messages, limit):
+def shape(messages, limit, body, short):
     count = 0
+    model = body.get('model')
+    size = len(body['messages'])
     last = len(messages) - 4
     for {target} in {turns}:
         count += 1
@@ -140,7 +142,14 @@ def shape(messages, limit):
         ("msg", "messages", "isinstance(text, str)", "[text]", True),
         ("msg", "messages", "msg['role'] == 'tool' and len(text) > limit", "text[:limit]", True),
         ("i, msg", "enumerate(messages)", "text", "text.strip()", True),
-        ("i, msg", "enumerate(messages)", "i < 5", "''", False),
+        ("i, msg", "enumerate(messages)", "i < 5", "''", True),  # the fifth is the fifth in every request
+        ("i, msg", "enumerate(messages)", "i > 0", "f'({i}) {text}'", True),
+        ("i, msg", "enumerate(messages)", "i < limit", "''", False),
+        ("i, msg", "enumerate(messages)", "i < last", "''", False),
+        ("i, msg", "enumerate(messages)", "text", "short[i]", False),
+        ("i, msg", "enumerate(messages, limit)", "i > 0", "''", False),
+        ("msg", "body.get('messages', [])", "model == 'm'", "[text]", True),
+        ("msg", "body['messages']", "size < limit", "''", False),
         ("msg", "messages", "count < last", "''", False),
         ("msg", "messages", "msg is not messages[-1]", "''", False),
         ("msg", "messages", "text", "text + str(count)", False),
@@ -151,6 +160,54 @@ def test_what_follows_from_a_turn(target: str, turns: str, test: str, value: str
     func = ast.parse(LOOP.format(target=target, turns=turns, test=test, value=value)).body[0]
     (node,) = (n for n in ast.walk(func) if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store))
     assert follows_from_turn(node, func) is alone
+
+
+def test_turns_by_their_number() -> None:
+    text = "def f(messages):\n    for i in range(len(messages)):\n        {}        m['content'] = m['content'].strip()"
+    for taken, alone in (("m = messages[i]\n", True), ("m = messages[i + 1]\n", False)):
+        func = ast.parse(text.format(taken)).body[0]
+        (node,) = (n for n in ast.walk(func) if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store))
+        assert follows_from_turn(node, func) is alone
+
+
+def test_a_loop_that_sets_marks_changes_no_turn() -> None:
+    text = "def f(messages):\n    for m in reversed(messages):\n        if m['role'] == 'user':\n            m['content'] = {}"
+    for value, alone in (
+        ("[{'text': m['content'], 'cache_control': MARK}]", True),
+        ("m['content'][:9]", False),
+    ):
+        func = ast.parse(text.format(value)).body[0]
+        node = next(
+            n for n in ast.walk(func) if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store)
+        )
+        assert stays(node, func) is alone
+
+
+@pytest.mark.parametrize(
+    ("body", "added"),
+    [
+        ("turns = []\n    while go():\n        turns.append(said())", True),
+        ("turns = []\n    for n in range(3):\n        turns += [said(), other()]", True),
+        ("while go():\n        send(state.turns + [said()])", True),
+        ("while go():\n        turns = []\n        turns.append(said())", False),
+        ("turns = []\n    turns.append(said())", False),
+        ("while go():\n        send([said()] + turns)", False),
+    ],
+)
+def test_what_a_loop_puts_behind_the_turns_so_far(body: str, added: bool) -> None:
+    func = ast.parse(f"def f(state):\n    {body}").body[0]
+    node = next(n for n in ast.walk(func) if isinstance(n, ast.Call) and ast.unparse(n) == "said()")
+    assert is_added(node, func) is added
+
+
+def test_a_system_message_among_the_turns_costs_nothing_later(program: Run) -> None:
+    code = (
+        "def work(solver, steps):\n    turns = [{{'role': 'user', 'content': 'Go on.'}}]\n    for step in range(steps):\n"
+        "        {}\n        solver(turns)\n"
+    )
+    said = "{'role': 'system', 'content': f'This is step {step + 1} of many. ' + '" + LONG + "'}"
+    assert "PL106" not in program(code.format(f"turns.append({said})")).codes
+    assert "PL106" in program(code.format(f"turns = [{said}]")).codes
 
 
 @pytest.mark.parametrize(("name", "merges"), [("out", True), ("messages", False)])

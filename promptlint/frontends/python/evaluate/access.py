@@ -296,10 +296,23 @@ def items(m: Machine, value: Value, node: ast.expr, frame: Frame) -> list[Item]:
             return [Item(Unknown(frame.module.place(node), cause=value.order), spread=True)]
         return [Item(Str(()) if k is None else Const(k)) for k in value.entries]
     if isinstance(value, Choice):
-        return [Item(value, spread=True)]
+        return _items_of_either(m, value, node, frame)
     return [
         Item(unknown_like(value, cause=value.cause) if isinstance(value, Unknown) else value, spread=True)
     ]
+
+
+def _items_of_either(m: Machine, value: Choice, node: ast.expr, frame: Frame) -> list[Item]:
+    """Return the elements of lists that stand for one another, each under its condition: ``[] if not tools else lines``."""
+    if not any(isinstance(option, ListV) for option in value.values):
+        return [Item(value, spread=True)]
+    out = []
+    for branch, option in enumerate(value.values):
+        if plain(option) is None and isinstance(option, Const):
+            continue
+        guard = replace(value.guard, branch=branch)
+        out += [replace(item, guards=(guard, *item.guards)) for item in items(m, option, node, frame)]
+    return out[:MAX_ITEMS]
 
 
 def elements(value: Value) -> list[Value] | None:
@@ -402,25 +415,6 @@ def store(m: Machine, out: DictV, key: Value, value: Value, node: ast.AST, frame
 def is_heading(key: str) -> bool:
     """Tell whether a key of a mapping reads like the heading of a section: ``Task description``."""
     return key[:1].isupper() and not key.isupper()
-
-
-def update(out: DictV, value: Value) -> None:
-    """Merge another mapping in."""
-    if isinstance(value, DictV):
-        out.entries.update(value.entries)
-        out.rest.extend(value.rest)
-        out.order = out.order or value.order
-    else:
-        out.rest.append(value)
-
-
-def copy_dict(value: DictV, depth: int) -> DictV:
-    """Return a shallow copy."""
-    out = DictV(depth, value.place)
-    out.entries = dict(value.entries)
-    out.order = value.order
-    out.rest = list(value.rest)
-    return out
 
 
 def formatted(m: Machine, value: Value, spec: str) -> Value:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from promptlint.frontends.mapped import MappedText
-from promptlint.frontends.python.evaluate import access, calls, comprehensions, methods, text
+from promptlint.frontends.python.evaluate import access, calls, comprehensions, mappings, methods, text
 from promptlint.frontends.python.evaluate.conditions import guard_of, name_in, truth
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, fixed
 from promptlint.frontends.python.library import files, standard
@@ -183,8 +183,8 @@ def _binary(m: Machine, node: ast.BinOp, frame: Frame) -> Value:
         if isinstance(left, ListV) and left.kind == "set":
             return left
         if isinstance(left, DictV) and isinstance(right, DictV):
-            merged = access.copy_dict(left, len(m.guards))
-            access.update(merged, right)
+            merged = mappings.copy_dict(left, len(m.guards))
+            mappings.update(merged, right)
             return merged
     if isinstance(node.op, (ast.BitAnd, ast.Sub, ast.BitXor, ast.BitOr)) and _is_set(left, right):
         return access.unordered(m, [], node, frame)
@@ -351,7 +351,7 @@ def _dict(m: Machine, node: ast.Dict, frame: Frame) -> Value:
     for key, value in zip(node.keys, node.values, strict=True):
         item = m.evaluate(value, frame)
         if key is None:
-            access.update(out, item)
+            mappings.update(out, item)
             continue
         access.store(m, out, m.evaluate(key, frame), item, key, frame)
     m.recorder.mapping(m, out, node, frame)

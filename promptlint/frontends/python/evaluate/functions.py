@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from promptlint.frontends.python.evaluate import access, objects
+from promptlint.frontends.python.evaluate import access, mappings, objects
 from promptlint.frontends.python.evaluate.machine import (
     MAX_DEPTH,
     MAX_STEPS,
@@ -362,7 +362,7 @@ def fresh(value: Value) -> Value:
         out = ListV(list(value.items), value.kind, value.order, value.depth)
         out.name, out.owner = value.name, value.owner
         return out
-    return access.copy_dict(value, value.depth) if isinstance(value, DictV) else value
+    return mappings.copy_dict(value, value.depth) if isinstance(value, DictV) else value
 
 
 def _key(

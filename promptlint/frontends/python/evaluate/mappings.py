@@ -1,4 +1,4 @@
-"""Mappings that are written as classes: typed dictionaries of an SDK, objects turned into dictionaries, or made of others.
+"""Mappings: merged, copied, and written as classes: an SDK's typed dictionaries, and what is made of objects.
 
 ``MessageParam(role="user", content=q)`` is ``{"role": "user", "content": q}``, and so is what ``asdict(m)``
 or ``m.model_dump()`` makes of a message of the program's own. ``replace(m, content=q)`` and
@@ -65,3 +65,22 @@ def asdict(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value 
     """Return what ``dataclasses.asdict`` makes of an object."""
     value = given.args[0] if given.args else None
     return of_object(m, value, node, frame) if isinstance(value, Obj) else None
+
+
+def update(out: DictV, value: Value) -> None:
+    """Merge another mapping in."""
+    if isinstance(value, DictV):
+        out.entries.update(value.entries)
+        out.rest.extend(value.rest)
+        out.order = out.order or value.order
+    else:
+        out.rest.append(value)
+
+
+def copy_dict(value: DictV, depth: int) -> DictV:
+    """Return a shallow copy."""
+    out = DictV(depth, value.place)
+    out.entries = dict(value.entries)
+    out.order = value.order
+    out.rest = list(value.rest)
+    return out

@@ -323,12 +323,12 @@ def _dict(m: Machine, value: DictV, name: str, given: Arguments, node: ast.Call,
     if name == "update":
         m.scramble(value)
         for other in given.args:
-            access.update(value, other)
+            mappings.update(value, other)
         for keyword, item in given.keywords.items():
             value.entries[keyword] = Item(item, m.since(value.depth))
         return NONE
     if name == "copy":
-        return access.copy_dict(value, len(m.guards))
+        return mappings.copy_dict(value, len(m.guards))
     return Unknown(place, cause=value.cause)
 
 

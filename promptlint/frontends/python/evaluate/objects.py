@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TypeGuard
 
-from promptlint.frontends.python.evaluate import access, growing
+from promptlint.frontends.python.evaluate import access, growing, mappings
 from promptlint.frontends.python.evaluate.machine import MAX_STEPS, Frame, Machine, passed
 from promptlint.frontends.python.library import files
 from promptlint.frontends.python.syntax.nodes import blocks
@@ -221,7 +221,7 @@ def symbolic(m: Machine, cls: ClassV, name: str = "self") -> Obj:
             copy.name, copy.owner = value.name, value.owner
             out.attrs[key] = copy
         elif isinstance(value, DictV):
-            out.attrs[key] = access.copy_dict(value, 0)
+            out.attrs[key] = mappings.copy_dict(value, 0)
         elif isinstance(value, Obj) and value.kind == "dialog":
             from promptlint.frontends.python.library import dialogs
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from dataclasses import replace
 
-from promptlint.frontends.python.evaluate import access, decorators, loops, objects, text
+from promptlint.frontends.python.evaluate import access, decorators, loops, mappings, objects, text
 from promptlint.frontends.python.evaluate.conditions import guard_of, truth
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, join, passed, unknown_like
 from promptlint.frontends.python.evaluate.opening import content_of
@@ -94,7 +94,7 @@ def _augassign(m: Machine, node: ast.AugAssign, frame: Frame) -> bool:
             left.items.append(Item(item.value, guards + item.guards, item.spread))
         return False
     elif isinstance(left, DictV) and isinstance(node.op, ast.BitOr):
-        access.update(left, right)
+        mappings.update(left, right)
         return False
     elif isinstance(left, Const) and isinstance(right, Const) and not m.loops:
         value = access.arithmetic(node.op, left, right)

@@ -95,7 +95,7 @@ def _set(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | 
 def _dict(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
     out = DictV(len(m.guards), frame.module.place(node))
     for value in given.args:
-        access.update(out, value)
+        mappings.update(out, value)
     for key, value in given.keywords.items():
         out.entries[key] = Item(value)
     if given.rest is not None:

@@ -14,11 +14,19 @@ handed on, and where the function ends.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from promptlint.frontends.python.readings.turns import is_added
 from promptlint.frontends.python.values.forms import is_conversation
 from promptlint.frontends.python.values.naming import goes_on
 from promptlint.frontends.python.values.values import ListV, Obj, Value
+from promptlint.layout import Section, Segment
+
+if TYPE_CHECKING:
+    from promptlint.frontends.python.evaluate.machine import Frame
 
 
 def held(value: Value) -> ListV | None:
@@ -42,3 +50,10 @@ def all_held(values: Iterable[Value]) -> Iterator[ListV]:
 def grows(value: ListV) -> bool:
     """Tell whether a loop over turns has added to a conversation."""
     return any(goes_on(g.kind, g.expression) for item in value.items for g in item.guards)
+
+
+def as_turn(segments: list[Segment], node: ast.expr, frame: Frame) -> tuple[Segment, ...]:
+    """Return a message as one of the turns where a loop adds it to them: the system may speak there, too."""
+    if frame.func is None or not is_added(node, frame.func.node):
+        return tuple(segments)
+    return tuple(replace(segment, section=Section.MESSAGES, role="") for segment in segments)

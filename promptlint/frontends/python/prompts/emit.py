@@ -14,7 +14,7 @@ from promptlint.frontends.python.evaluate.methods import filled_messages
 from promptlint.frontends.python.evaluate.serialising import serialised
 from promptlint.frontends.python.library.engines import role_of
 from promptlint.frontends.python.values.forms import CONTENT, opened, pair
-from promptlint.frontends.python.values.pieces import Alt, Hole, Lit, Loop, Part, Seg
+from promptlint.frontends.python.values.pieces import Alt, Hole, Lit, Loop, Part, Seg, without_text
 from promptlint.frontends.python.values.values import (
     Choice,
     Const,
@@ -59,6 +59,9 @@ _OF_A_MESSAGE = re.compile(
     r"(^|(?<!choices)[._])(messages?|msgs?|turns?|history)(\[\])?\.(content|parts|text|blocks)\b",
     re.IGNORECASE,
 )
+
+
+_PICTURE = re.compile(r"image|audio|video|(^|_)file$")
 
 
 @dataclass(slots=True)
@@ -175,7 +178,8 @@ class Emitter:
             if (found := value.get(key)) is not None:
                 self.value(found, place, guards)
         if not any(value.get(k) is not None for k in _TEXT_KEYS):
-            self.parts(serialised(value, place, skip=MARKERS), guards)
+            shown = serialised(value, place, skip=MARKERS)
+            self.parts(without_text(shown) if _is_picture(value) else shown, guards)
         self.mark(value)
 
     def mark(self, value: DictV) -> None:
@@ -298,6 +302,13 @@ class Emitter:
                 # The list of tools is the same text in every request unless something says otherwise.
                 self.parts((Hole(place, "tools", "", item.value.cause),), guards)
         self.section, self.message = Section.MESSAGES, 0
+
+
+def _is_picture(block: DictV) -> bool:
+    """Tell whether a content block is an image or a sound: what is written around it is never read as text."""
+    kind = block.get("type")
+    plain = kind.plain() if isinstance(kind, Str) else None
+    return plain is not None and _PICTURE.search(plain) is not None
 
 
 def emitter_of(m: Machine) -> Emitter:

@@ -131,7 +131,7 @@ class HistoryWatch(ABC):
             and owner.name.endswith("[]")
             and HISTORY.search(owner.name)
         ):
-            moves = frame.func is None or not turns.follows_from_turn(node, frame.func.node)
+            moves = frame.func is None or not turns.stays(node, frame.func.node)
             if loops and moves and any(g.kind == "if" for g in m.guards) and _talks_to_model(frame):
                 self._tell("history-rewritten", node, frame)
         elif (
@@ -148,7 +148,7 @@ class HistoryWatch(ABC):
         elif is_history(owner) and isinstance(node.slice, ast.Name) and _talks_to_model(frame):
             # ``messages[i] = shortened(…)``: which turn it is depends on where a loop has got to.
             inside = any(g.kind in ("for", "while") for g in m.since(frame.depth))
-            if inside and frame.func is not None and not turns.follows_from_turn(node, frame.func.node):
+            if inside and frame.func is not None and not turns.stays(node, frame.func.node):
                 self._tell("history-rewritten", node, frame)
 
     def turn_set(self, m: Machine, owner: Unknown, node: ast.Attribute, frame: Frame) -> None:
@@ -182,9 +182,7 @@ class HistoryWatch(ABC):
         """The text of a message was set: one of those already sent, if a loop runs over them."""
         # Around the assignment itself: a helper that is called for each turn sees one turn only.
         loop = any(g.kind in ("for", "while") and HISTORY.search(g.name) for g in m.since(frame.depth))
-        moves = frame.func is None or not (
-            turns.follows_from_turn(node, frame.func.node) or turns.is_for_marks(node, frame.func.node)
-        )
+        moves = frame.func is None or not turns.stays(node, frame.func.node)
         if loop and moves and any(g.kind == "if" for g in m.guards) and _talks_to_model(frame):
             self._tell("history-rewritten", node, frame)
 

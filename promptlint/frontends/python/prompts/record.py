@@ -14,7 +14,7 @@ from promptlint.frontends.python.evaluate.machine import Frame, Machine
 from promptlint.frontends.python.evaluate.opening import set_again
 from promptlint.frontends.python.library import engines
 from promptlint.frontends.python.prompts import constants, decorated
-from promptlint.frontends.python.prompts.conversing import all_held, grows, held
+from promptlint.frontends.python.prompts.conversing import all_held, as_turn, grows, held
 from promptlint.frontends.python.prompts.emit import Emitter, emitter_of
 from promptlint.frontends.python.prompts.history import HistoryWatch
 from promptlint.frontends.python.prompts.requests import request, taken, unordered_tools
@@ -240,7 +240,7 @@ class Recorder(HistoryWatch):
             if emitter.role == "system":
                 emitter.section = Section.SYSTEM
             emitter.value(content, place)
-            self.add(m, layout.with_segments(tuple(emitter.segments), emitter.gaps))
+            self.add(m, layout.with_segments(as_turn(emitter.segments, node, frame), emitter.gaps))
             return
         if is_tool(value):
             self.tool(m, value, place, frame)
@@ -293,7 +293,7 @@ class Recorder(HistoryWatch):
         emitter = emitter_of(m)
         emitter.messages(ListV([Item(value)]), place)
         layout = self._layout(m, f"message in {frame.where}", place, LayoutKind.PROMPT, Confidence.HIGH)
-        self.add(m, layout.with_segments(tuple(emitter.segments), emitter.gaps))
+        self.add(m, layout.with_segments(as_turn(emitter.segments, node, frame), emitter.gaps))
 
     def template(
         self, m: Machine, value: Template, node: ast.expr, frame: Frame, *, final: bool = False

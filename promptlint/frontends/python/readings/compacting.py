@@ -15,9 +15,11 @@ from __future__ import annotations
 import ast
 import re
 
+from promptlint.frontends.python.readings import turns
 from promptlint.frontends.python.readings.turnlists import (
     SUMMARY,
     Body,
+    Function,
     Seen,
     is_message,
     is_turns,
@@ -50,6 +52,8 @@ def compacting(body: Body) -> Seen:
         return
     yield from _taken_in_front(body)
     yield from _emptied(body)
+    if _divides(body):
+        return
     given = _given_back(body)
     copies = _copies(body)
     for node in body.steps:
@@ -61,9 +65,36 @@ def compacting(body: Body) -> Seen:
             target = _turn_of_text(node.targets[0])
             if isinstance(target, ast.Subscript):
                 if is_turns(target.value) or last_name(target.value) in copies:
-                    yield from _set_inside(target, node)
+                    yield from _set_inside(target, node, body.function)
             elif last_name(target) in given or _kept(target):
                 yield from _rearranged(node.value, node, given)
+
+
+def _divides(body: Body) -> bool:
+    """Tell whether a function gives back both parts of a conversation: ``return turns[:at], turns[at:]``.
+
+    What is done with the first of them tells whether turns are lost, and stands where the function is called.
+    """
+    named = {
+        node.targets[0].id: part
+        for node in body.of(ast.Assign)
+        if isinstance(node.targets[0], ast.Name) and (part := _cut_at(node.value)) is not None
+    }
+    for node in body.of(ast.Return):
+        if isinstance(node.value, ast.Tuple):
+            found = {named.get(last_name(one) or "") or _cut_at(one) for one in node.value.elts}
+            if any(part is not None and (*part[:2], not part[2]) in found for part in found):
+                return True
+    return False
+
+
+def _cut_at(node: ast.expr) -> tuple[str, str, bool] | None:
+    """Return a list, the index at which it is cut, and whether it is the part in front of it: of ``turns[:at]``."""
+    if not (isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice)):
+        return None
+    lower, upper = node.slice.lower, node.slice.upper
+    bound = lower if upper is None else upper if lower is None else None
+    return None if bound is None else (ast.unparse(node.value), ast.unparse(bound), lower is None)
 
 
 def _turn_of_text(target: ast.expr) -> ast.expr:
@@ -259,11 +290,16 @@ def _filtered(node: ast.expr) -> bool:
     return chosen and is_turns(source) and isinstance(node.elt, ast.Name | ast.Subscript)
 
 
-def _set_inside(target: ast.Subscript, node: ast.Assign) -> Seen:
-    """Yield where turns in a list are set: one by its number, or several by a range that ends before the last."""
+def _set_inside(target: ast.Subscript, node: ast.Assign, function: Function) -> Seen:
+    """Yield where turns in a list are set: one by its number, or several by a range that ends before the last.
+
+    Where a loop gives each turn the shape that a provider wants, all of them keep it.
+    """
     at = target.slice
     if isinstance(at, ast.Slice) and at.upper is not None:
         empty = isinstance(node.value, ast.List) and not node.value.elts
         yield "history-cut" if empty else "history-rewritten", node
     elif isinstance(at, ast.Name):
-        yield "history-rewritten", node
+        of_each = turns.is_of_each(target, ast.unparse(target.value), function)
+        if not (of_each and turns.stays(node.targets[0], function)):
+            yield "history-rewritten", node

@@ -102,7 +102,7 @@ def _changed(function: Function, loop: _Loop, inside: list[ast.AST], lists: froz
         return
     for node in _limited(loop.body, front):
         for target in _targets(node):
-            if _edits(target, whole, index) and not turns.follows_from_turn(target, function):
+            if _edits(target, whole, index) and not turns.stays(target, function):
                 yield "history-rewritten", target
 
 

@@ -193,6 +193,19 @@ def text_of(part: Part) -> str:
     return (part.segment.text or "") if isinstance(part, Seg) else ""
 
 
+def without_text(parts: Iterable[Part]) -> tuple[Part, ...]:
+    """Return the pieces without their known text."""
+    out: list[Part] = []
+    for part in parts:
+        if isinstance(part, Alt):
+            out.append(Alt(part.guard, tuple(map(without_text, part.branches))))
+        elif isinstance(part, Loop):
+            out.append(Loop(part.guard, without_text(part.parts)))
+        elif not isinstance(part, Lit):
+            out.append(part)
+    return tuple(out)
+
+
 def map_holes(parts: tuple[Part, ...], change: Callable[[Hole], Hole]) -> tuple[Part, ...]:
     """Return the pieces with every hole replaced by what ``change`` makes of it."""
     out: list[Part] = []
