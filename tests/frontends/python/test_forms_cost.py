@@ -131,7 +131,10 @@ def test_a_long_chain_of_alternatives(monkeypatch: pytest.MonkeyPatch) -> None:
         chain = "".join(
             f"        elif i == {i}:\n            m['content'] = step.short\n" for i in range(size)
         )
-        text = "def show(messages):\n    for i, m in enumerate(messages):\n        if i < step.at: pass\n" + chain
+        text = (
+            "def show(messages):\n    for i, m in enumerate(messages):\n        if i < step.at: pass\n"
+            + chain
+        )
         with counted(monkeypatch, turns, "walk", "children") as counts:
             assert len(seen(text)) == size
         looked.append(sum(counts.values()))
