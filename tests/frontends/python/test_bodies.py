@@ -27,7 +27,7 @@ ASKED = "<system>Be brief<user>{question ~request-input/request}"
         (
             "requests.post(url, json={'systemInstruction': {'parts': [{'text': 'Be brief'}]}, "
             + "'contents': [{'role': 'user', 'parts': [{'text': question}]}]})",
-            "gemini",
+            "google",
         ),
         (
             "requests.post(url, json={'model': 'm', 'system': 'Be brief', 'prompt': question, 'stream': False})",
