@@ -7,7 +7,10 @@ from collections.abc import Callable
 import pytest
 
 System = Callable[..., str]
-HEAD = "import os, random\nfrom concurrent.futures import as_completed\nfrom itertools import chain\nfrom pathlib import Path\n"
+HEAD = (
+    "import os, random\nfrom concurrent.futures import as_completed\nfrom itertools import chain\nfrom pathlib import Path\n"
+    "RANKS = {'a': 3, 'bb': 1, 'ccc': 2}\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -31,6 +34,10 @@ HEAD = "import os, random\nfrom concurrent.futures import as_completed\nfrom ite
         ("p = ['a', 'b']\np[0] = 'x'\ndel p[1]", "x"),
         ("p = ['b', 'a']\np.sort()", "a|b"),
         ("p = sorted(['b', 'a'])", "a|b"),
+        ("p = sorted(['ccc', 'a', 'bb'], key=lambda x: RANKS[x])", "bb|ccc|a"),
+        ("p = sorted(['ccc', 'a', 'bb'], key=lambda x: RANKS[x], reverse=True)", "a|ccc|bb"),
+        ("p = ['ccc', 'a', 'bb']\np.sort(key=lambda x: RANKS[x])", "bb|ccc|a"),
+        ("p = sorted(['ccc', 'a'], key=lambda x: RANKS[question])", "ccc|a"),  # nothing is known of the keys
         ("p = 'a b c'.split()", "a|b|c"),
         ("p = 'a\\nb'.splitlines()", "a|b"),
         ("d = {'a': 'x'}\nd['b'] = 'y'\nd.update(c='z')\nd |= {'e': 'w'}\np = d.values()", "x|y|z|w"),
@@ -63,6 +70,8 @@ def test_order(system: System, body: str, expected: str) -> None:
         ("p = ['a', 'b']\nrandom.shuffle(p)", "random/request"),
         ("p = random.sample(['a', 'b', 'c'], 2)", "random/request"),
         ("p = [['a', 'b'][random.randrange(2)]]", "random/request"),
+        ("q = ['a', 'b']\nrandom.shuffle(q)\np = [f'{n}) {x}' for n, x in zip('AB', q)]", "random/request"),
+        ("p = [f'{x}{y}' for x, y in zip(items, set(items))]", "unordered/process"),
     ],
 )
 def test_no_order(system: System, body: str, expected: str) -> None:

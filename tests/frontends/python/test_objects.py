@@ -239,3 +239,51 @@ def test_an_object_that_is_made_of_another(system: Callable[..., str], made: str
         "BASE = Card()\n"
     )
     assert system(f"{made}.text()", head) == shown
+
+
+@pytest.mark.parametrize(
+    ("method", "shown"),
+    [
+        (
+            "def model_post_init(self, context):\n        self.name = getuser()",
+            "{self.name ~environment/machine}",
+        ),
+        (
+            "@model_validator(mode='after')\n    def fill(self):\n        self.name = getuser()",
+            "{self.name ~environment/machine}",
+        ),
+        (
+            "@model_validator(mode='before')\n    @classmethod\n    def fill(cls, data):\n        cls.name = getuser()",
+            "you",
+        ),
+        ("def fill(self):\n        self.name = getuser()", "you"),
+    ],
+)
+def test_what_pydantic_runs_when_the_fields_are_set(
+    system: Callable[..., str], method: str, shown: str
+) -> None:
+    head = (
+        "from getpass import getuser\nfrom pydantic import BaseModel, model_validator\nclass Card(BaseModel):\n"
+        f"    name: str = 'you'\n    {method}\n    def text(self):\n        return f'Hi {{self.name}}'\n"
+    )
+    assert system("Card().text()", head) == f"Hi {shown}"
+
+
+@pytest.mark.parametrize(
+    ("head", "step", "shown"),
+    [
+        ("STATE = {'turn': 0}", "STATE['turn'] += 1", "STATE['turn']"),
+        ("class Agent:\n    made = 0", "Agent.made += 1", "Agent.made"),
+        ("import itertools\nIDS = itertools.count()", "n = next(IDS)", "n"),
+    ],
+)
+def test_a_number_that_the_module_keeps_is_a_counter(
+    system: Callable[..., str], head: str, step: str, shown: str
+) -> None:
+    assert system(f"f'Number {{{shown}}}'".replace("['turn']", '["turn"]'), head, step) == (
+        f"Number {{{shown} ~counter/request}}".replace("['turn']", '["turn"]')
+    )
+
+
+def test_a_number_that_a_function_counts_for_itself_is_known(system: Callable[..., str]) -> None:
+    assert system("f'Number {state[\"turn\"]}'", "", "state = {'turn': 0}\nstate['turn'] += 1") == "Number 1"

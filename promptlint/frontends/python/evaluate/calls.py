@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from typing import TypeGuard
 
 from promptlint.frontends.python.evaluate import access, functions, methods, objects, text
@@ -167,10 +168,22 @@ def instantiate(m: Machine, cls: ClassV, given: Arguments, node: ast.Call, frame
                 default = _default(m, cls, name, obj)
                 if default is not None:
                     obj.attrs[name] = default
-        post = cls.find("__post_init__")
-        if isinstance(post, FuncV):
+        for post in _finishing(cls):
             functions.invoke(m, post, [obj], {}, node, frame)
     return obj
+
+
+def _finishing(cls: ClassV) -> Iterator[FuncV]:
+    """Yield what runs on a new instance of a data class when its fields are set."""
+    for name in ("__post_init__", "model_post_init"):
+        if isinstance(post := cls.find(name), FuncV):
+            yield post
+    for one in cls.mro():
+        for validator in one.namespace.values():
+            if isinstance(validator, FuncV) and {"model_validator", "classmethod"} & set(
+                validator.decorators
+            ) == {"model_validator"}:
+                yield validator
 
 
 _TURN = re.compile(

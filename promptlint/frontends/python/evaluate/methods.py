@@ -273,8 +273,11 @@ def _list(m: Machine, value: ListV, name: str, given: Arguments, node: ast.Call,
         if name == "sort":
             value.order = None
             value.items[:] = standard.settled(value.items)
-            if not given.keywords and not guards:
-                value.items[:] = known.sort(value.items)
+            if not guards:
+                keyed = bool(given.keywords)
+                value.items[:] = (
+                    standard.by_key(m, value.items, given, node, frame) if keyed else known.sort(value.items)
+                )
         elif not guards and not m.loops:
             value.items.reverse()
         return NONE

@@ -26,7 +26,7 @@ from promptlint.frontends.python.values.values import (
     Unknown,
     Value,
 )
-from promptlint.layout import Cause, Guard, Kind, Scope
+from promptlint.layout import Cause, Confidence, Guard, Kind, Scope
 
 
 def execute(m: Machine, body: list[ast.stmt], frame: Frame) -> bool:
@@ -96,6 +96,10 @@ def _augassign(m: Machine, node: ast.AugAssign, frame: Frame) -> bool:
     elif isinstance(left, DictV) and isinstance(node.op, ast.BitOr):
         mappings.update(left, right)
         return False
+    elif isinstance(left, Const) and isinstance(right, Const) and _is_shared(target, frame):
+        shown = frame.module.text(target)
+        cause = Cause(Kind.COUNTER, Scope.REQUEST, shown, Confidence.HIGH, place)
+        value = Unknown(place, name=shown, path=shown, cause=cause, multiline=False)
     elif isinstance(left, Const) and isinstance(right, Const) and not m.loops:
         value = access.arithmetic(node.op, left, right)
     else:
@@ -106,6 +110,15 @@ def _augassign(m: Machine, node: ast.AugAssign, frame: Frame) -> bool:
         )
     assign(m, target, value, frame)
     return False
+
+
+def _is_shared(target: ast.expr, frame: Frame) -> bool:
+    """Tell whether a number that a function counts up is the module's: ``STATE["turn"] += 1``, ``Agent.made += 1``."""
+    root = target
+    while isinstance(root, ast.Subscript | ast.Attribute):
+        root = root.value
+    local = isinstance(root, ast.Name) and root.id in frame.names
+    return frame.func is not None and root is not target and isinstance(root, ast.Name) and not local
 
 
 def assign(m: Machine, target: ast.expr, value: Value, frame: Frame) -> None:

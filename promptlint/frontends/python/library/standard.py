@@ -28,6 +28,9 @@ from promptlint.frontends.python.values.values import (
 )
 from promptlint.layout import Cause, Confidence, Guard, Kind, Observation, Scope
 
+_ENDLESS = {"itertools.cycle()": Kind.ROUTING, "itertools.count()": Kind.COUNTER}
+MAX_SORTED = 16  # elements whose keys are worth finding out
+
 Handler = Callable[[Machine, "Arguments", ast.Call, Frame], Value | None]
 
 
@@ -105,20 +108,34 @@ def _dict(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value |
 
 
 def _sorted(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
-    return _in_order(m, given.args[0], bool(given.keywords), node, frame) if given.args else NONE
+    return _in_order(m, given.args[0], given, node, frame) if given.args else NONE
 
 
-def _in_order(m: Machine, value: Value, by_key: bool, node: ast.Call, frame: Frame) -> Value:
+def _in_order(m: Machine, value: Value, given: Arguments, node: ast.Call, frame: Frame) -> Value:
     if isinstance(value, Choice):
-        return choice(value.guard, (_in_order(m, v, by_key, node, frame) for v in value.values))
+        return choice(value.guard, (_in_order(m, v, given, node, frame) for v in value.values))
     if isinstance(value, DictV):
         value = ListV(access.items(m, value, node, frame), "list", None, len(m.guards))
     if isinstance(value, ListV):
         items = settled(value.items)
-        out = ListV(items if by_key else known.sort(items), "list", None, len(m.guards))
+        items = by_key(m, items, given, node, frame) if given.keywords else known.sort(items)
+        out = ListV(items, "list", None, len(m.guards))
         out.name = value.name
         return out
     return in_order(value)
+
+
+def by_key(m: Machine, items: list[Item], given: Arguments, node: ast.Call, frame: Frame) -> list[Item]:
+    """Return elements in the order of their keys, ``key=lambda section: section.priority``, where all are known."""
+    key, reverse = given.keywords.get("key"), access.plain(given.keywords.get("reverse", Const(False)))
+    if not isinstance(key, FuncV) or len(items) > MAX_SORTED or any(i.spread or i.guards for i in items):
+        return items
+    keys = [access.plain(functions.invoke(m, key, [i.value], {}, node, frame)) for i in items]
+    numbers = [k for k in keys if isinstance(k, int | float)]
+    if len(numbers) != len(keys):
+        return items
+    places = sorted(range(len(items)), key=numbers.__getitem__, reverse=reverse is True)
+    return [items[place] for place in places]
 
 
 def settled(items: Sequence[Item]) -> list[Item]:
@@ -173,9 +190,9 @@ def _last(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value |
 def _first_of(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
     if not given.args or not node.args:
         return None
-    if isinstance(given.args[0], Unknown) and given.args[0].path == "itertools.cycle()":
-        place = frame.module.place(node)
-        cause = Cause(Kind.ROUTING, Scope.REQUEST, "itertools.cycle", Confidence.HIGH, place)
+    if isinstance(given.args[0], Unknown) and given.args[0].path in _ENDLESS:
+        place, path = frame.module.place(node), given.args[0].path
+        cause = Cause(_ENDLESS[path], Scope.REQUEST, path.removesuffix("()"), Confidence.HIGH, place)
         return Unknown(place, name="next", path="next()", cause=cause)
     return access.element(m, given.args[0], node.args[0], frame)
 
@@ -221,7 +238,8 @@ def _zip(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | 
     row = ListV(
         [Item(access.element(m, a, n, frame)) for a, n in zip(given.args, node.args, strict=True)], "tuple"
     )
-    return ListV([Item(row, spread=True)])
+    orders = map(access.order_of, given.args)
+    return ListV([Item(row, spread=True)], order=next(filter(None, orders), None))
 
 
 def _range(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
