@@ -40,8 +40,8 @@ _TAG = re.compile(r"<([A-Za-z][\w:-]*)[^<>]*>\s*$")
 _OPENING = re.compile(r"^[\s>*\-\d.)(\[`\"'+|=~#]*$")
 _CLOSING = re.compile(r"^[\s`\"')\].,;|*_]*(?:</[\w:-]+>\s*)?$")
 _PHRASE = re.compile(r"(?<![\w'])([A-Za-z][A-Za-z' ]{2,40}?)(?:\s+(?:is|was)|\s*[:=])\s*[*_`\"'(]*\s*$")
-# "… for the following idea: {name}. {description}"
-_ANNOUNCED = re.compile(r"\bfollowing\s[A-Za-z][\w' ]{1,40}:\s*[*_`\"'(]*\s*$")
+# "… for the following idea: {name}. {description}", "… based on this request: {goal}"
+_ANNOUNCED = re.compile(r"\b(?:following|this|these)\s[A-Za-z][\w' ]{1,40}:\s*[*_`\"'(]*\s*$")
 # "Here is a web page.", "Summarise the page below."; but "Choose from the list below."
 _POINTING = re.compile(
     r"(?:[.!?]\s|^)(?:here|below) (?:is|are)\b[^.!?]*\.$|\b(?:below|following)\.$", re.IGNORECASE
@@ -59,7 +59,7 @@ _READ = 200  # characters on each side that are looked at
 def judged(segments: tuple[Segment, ...], catalog: Catalog) -> tuple[Segment, ...]:
     """Return the segments with causes for the values that only the text around them tells of."""
     out = list(segments)
-    written = {s.of_message for s in segments if s.text and _PROSE.search(s.text)}
+    written = {s.of_message for s in segments if s.text and (_PROSE.search(s.text) or _TAG.search(s.text))}
     for index, segment in enumerate(segments):
         if not segment.is_hole:
             continue
@@ -109,7 +109,7 @@ def _cause(segment: Segment, around: _Around, catalog: Catalog) -> Cause | None:
     if said is not None and (said.kind in _TIMED or (said.kind in _DATA and around.sets_apart)):
         variant = APART if said.kind in _DATA else said.variant
         what = f"`{origin.shown}` (by the words in front of it)"
-        return Cause(said.kind, said.scope, what, Confidence.LOW, variant=variant)
+        return Cause(said.kind, said.scope, what, Confidence.LOW, variant=variant, name=origin.name)
     if said is not None or around.label is None:
         return None  # whose name and which folder a text means is its caller's to say
     what = f"`{origin.shown}` (by its place)"

@@ -226,7 +226,7 @@ def _by_place(origin: Origin, catalog: Catalog) -> Cause | None:
     if unseen and of_field is not None and of_field.kind in (Kind.ENVIRONMENT, Kind.PER_USER):
         return None
     if of_field is not None:
-        cause = _cause(of_field, f"`{origin.field}` (by its name)", origin)
+        cause = replace(_cause(of_field, f"`{origin.field}` (by its name)", origin), name=origin.field)
         return replace(cause, variant=cause.variant or ARGUMENT) if unseen else cause
     if unseen:
         return None

@@ -4,7 +4,7 @@ Three forms, the more exact first::
 
     datetime.datetime.now            this path
     langchain*.**.PromptTemplate     this tail, anywhere below a root whose segments fit the globs
-    *.chat.completions.create        this tail, whatever stands before it
+    *.chat.completions.create        this tail, whatever stands before it; something must before a single name
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ class Dotted(Generic[T]):
         if self.root is None:
             return segments == self.tail
         size = len(self.tail)
+        before = len(self.root) or (size == 1)
         return (
-            len(segments) >= size + max(1, len(self.root))
+            len(segments) >= size + before
             and segments[-size:] == self.tail
             and all(map(fnmatchcase, segments, self.root))
         )

@@ -29,7 +29,7 @@ from promptlint.checks.base import (
 )
 from promptlint.checks.behind import Behind
 from promptlint.findings import Finding, Fix, Status
-from promptlint.layout import ARGUMENT, Cause, Confidence, Guard, Kind, Layout, Scope, Section, Step
+from promptlint.layout import Cause, Confidence, Guard, Kind, Layout, Scope, Section, Step
 from promptlint.source import Place
 
 
@@ -65,7 +65,7 @@ class BeforeStable:
         """Yield one finding for each group of such values that stand together, with its cost."""
         behind = Behind(layout)
         found = [
-            (cause, finding, branches(layout, measure, index))
+            _Seen(cause, finding, branches(layout, measure, index), layout.segments[index].of_message)
             for index, place, cause in sorted(self._values(layout, behind), key=lambda value: value[0])
             if (finding := self._finding(layout, measure, thresholds, behind, index, place, cause))
         ]
@@ -180,44 +180,65 @@ def exclusive(one: frozenset[tuple[Place, int]], other: frozenset[tuple[Place, i
     return any(taken.get(place, branch) != branch for place, branch in other)
 
 
-def grouped(found: list[tuple[Cause, Finding, frozenset[tuple[Place, int]]]]) -> Iterator[Finding]:
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A value with its finding, the alternatives that it stands in, and its message."""
+
+    cause: Cause
+    finding: Finding
+    within: frozenset[tuple[Place, int]]
+    message: tuple[Section, int]
+
+    def goes_with(self, other: _Seen) -> bool:
+        """Tell whether a value is one fault with the one before it: it changes as often, and stands near it."""
+        near = NEAR_DATA if self.finding.kind in DATA else NEAR
+        apart = self.finding.kind in DATA and self.message != other.message
+        return self.finding.scope is other.finding.scope and not apart and other.behind - self.behind < near
+
+    @property
+    def behind(self) -> int:
+        """Return the stable tokens behind the value."""
+        return self.finding.cost.tokens if self.finding.cost else 0
+
+
+def grouped(found: list[_Seen]) -> Iterator[Finding]:
     """Yield the first of findings that belong together; the others become steps of it.
 
     One value printed several times is one fault, and so is ``Issue: {title} by {author}, {body}``: values
     that change as often, with less than `NEAR` stable tokens between each and the next (data may be
-    `NEAR_DATA` apart). Values of alternatives with texts of their own (`branches`) are faults of each.
+    `NEAR_DATA` apart, within a message). Values of alternatives with texts of their own (`branches`) are faults of each.
     """
     groups: list[list[tuple[Cause, Finding, str]]] = []
     led: list[frozenset[tuple[Place, int]]] = []  # the branches of the first of each group
     of_value: dict[tuple[str, Scope], list[int]] = {}
-    before: tuple[int, int, Scope] | None = None  # group, tokens behind and scope of the value before
-    for cause, finding, within in found:
-        cost = finding.cost.tokens if finding.cost else 0
-        near = NEAR_DATA if finding.kind in DATA else NEAR
+    before: tuple[int, _Seen] | None = None
+    for seen in found:
+        cause, finding = seen.cause, seen.finding
         value = cause.name or cause.what, finding.scope
         known = of_value.get(value, ())
-        again = next((group for group in known if not exclusive(led[group], within)), None)
+        again = next((group for group in known if not exclusive(led[group], seen.within)), None)
         together = None
-        if before is not None and before[2] is finding.scope and before[1] - cost < near:
-            together = before[0] if not exclusive(led[before[0]], within) else None
+        if before is not None and seen.goes_with(before[1]):
+            together = before[0] if not exclusive(led[before[0]], seen.within) else None
         group = again if again is not None else together
         if group is None:
             group = len(groups)
             groups.append([])
-            led.append(within)
+            led.append(seen.within)
         bare = cause.what.partition("` (")[0].strip("`")
         note = "printed again" if again is not None else f"together with {quoted(bare)}"
         groups[group].append((cause, finding, note))
         owners = of_value.setdefault(value, [])
         if group not in owners:
             owners.append(group)
-        before = group, cost, finding.scope
+        before = group, seen
     yield from map(_leader, groups)
 
 
 def _leader(group: list[tuple[Cause, Finding, str]]) -> Finding:
     """Return the first finding of a group with steps to the others; one with a better reason goes first."""
-    first = next((finding for cause, finding, _ in group if cause.variant != ARGUMENT), group[0][1])
+    told = (finding for cause, finding, _ in group if cause.name or cause.variant not in BY_PLACE)
+    first = next(told, group[0][1])
     others: dict[Place, Step] = {}  # of alternatives at one place the first
     for _, finding, note in group:
         if finding.primary != first.primary:

@@ -24,6 +24,7 @@ def index() -> DottedIndex[str]:
     [
         ("a.b.now", "a.b.now"),
         ("x.b.now", "*.b.now"),
+        ("b.now", "*.b.now"),  # the object of a program's own
         ("x.now", "*.now"),
         ("pkg_core.x.y.now", "pkg*.**.now"),
         ("pkg.now", "pkg*.**.now"),

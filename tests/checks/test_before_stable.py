@@ -444,3 +444,26 @@ def test_what_was_asked_for_is_the_same_in_all_turns() -> None:
     begins = text(60, section=SYSTEM, role="system")
     assert not run(layout(begins, asked, turns, repeated=True))
     assert [f.code for f in run(layout(begins, count, turns, repeated=True))] == ["PL106"]
+
+
+def test_data_of_several_messages_is_several_findings() -> None:
+    issue, tests = hole(cause(Kind.REQUEST_INPUT, R, "issue")), hole(cause(Kind.REQUEST_INPUT, R, "tests"))
+    [found] = run(layout(issue, text(10), tests, text(60)))
+    assert len(found.related) == 1
+    turn = {"section": MESSAGES, "role": "user"}
+    issue, tests = replace(issue, **turn, message=0), replace(tests, **turn, message=1)
+    rules = text(60, **turn, message=2)
+    first, second = run(layout(issue, text(10, **turn, message=1), tests, rules))
+    assert (first.related, second.related) == ((), ())
+    assert [f.cost.tokens for f in (first, second) if f.cost] == [70, 60]
+
+
+def test_what_a_name_tells_leads_its_group() -> None:
+    at_a_place = cause(Kind.REQUEST_INPUT, R, "`x` (by its place)", "apart", Confidence.LOW)
+    by_name = replace(at_a_place, what="`diff` (by its name)", name="diff")
+    guess, diff = hole(at_a_place), hole(by_name)
+    [found] = run(layout(guess, text(10), diff, text(60)))
+    assert found.primary == place(2000, 3)
+    assert [step.place for step in found.related] == [place(0, 3)]
+    [found] = run(layout(guess, text(10), hole(replace(at_a_place, what="`y` (by its place)")), text(60)))
+    assert found.primary == place(0, 3)

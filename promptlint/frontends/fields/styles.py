@@ -15,7 +15,7 @@ _FENCE = re.compile(
 )
 # A fence around nothing but a field delimits a value; it shows no code.
 _FENCED_FIELD = re.compile(
-    r"(`{3}|~{3})\w{0,20}\s{0,9}(\$?\{[^\W\d][\w.]*\}|\$[^\W\d]\w*|\{\{ ?[^\W\d][\w.]* ?\}\})\s{0,9}\1"
+    r"(`{3,20}|~{3,20})\w{0,20}\s{0,9}(\$?\{[^\W\d][\w.]*\}|\$[^\W\d]\w*|\{\{ ?[^\W\d][\w.]* ?\}\})\s{0,9}\1"
 )
 # So do single backticks around nothing but a field, on a line of their own or behind a label.
 _TICKED_FIELD = re.compile(
@@ -42,6 +42,9 @@ _MUSTACHE = re.compile(
     r"\{\{\{?~?\s{0,9}(?:[#^/>&]\s{0,9})?[@$]?[^\W\d][\w.\-/]*(?:[\s|(\[][^{}]{0,120})?~?\}\}"
     r"|\{\{#[\w.\-]{1,100}#\}\}"
 )
+# Four words and more are no path and no helper: "{{Include all answers to the question}}" is what is to be written
+# there, with its braces doubled for `str.format`.
+_SAID = re.compile(r"\{\{[^\W\d][\w'/-]*,?(?: [\w'/-]+,?){3,}[^{}]*\}\}")
 _LATEX = re.compile(r"\\[A-Za-z]{1,20}\{\{\w{0,40}\}\}")
 _DOLLAR_BRACED = re.compile(r"(?<![\\$A-Za-z0-9_])\$\{([A-Za-z_]\w*)\}")
 _DOLLAR = re.compile(r"(?<![\\$A-Za-z0-9_(])\$([a-z][a-z0-9_]{2,})\b(?![$(=\\]|-[a-z])")
@@ -64,7 +67,7 @@ def detect(text: str) -> str | None:
     Ask the Jinja frontend first: a bare ``{{ name }}`` is called ``mustache`` here.
     """
     text = text[:_MAX_LOOKED_AT]
-    if "{{" in text and _MUSTACHE.search(_without_programs(text)):
+    if "{{" in text and _is_mustache(text):
         return "mustache"
     prose = without_code(text)
     if "{" in prose and _BRACED.search(prose):
@@ -80,6 +83,16 @@ def detect(text: str) -> str | None:
     if "%s" in prose and _BARE_PERCENT.search(prose):
         return "percent"
     return None
+
+
+def _is_mustache(text: str) -> bool:
+    """Tell whether a text has names in double braces; beside what is said there, single braces are the fields."""
+    tags = [match.group() for match in _MUSTACHE.finditer(_without_programs(text))]
+    said = [tag for tag in tags if _SAID.fullmatch(tag)]
+    if not said:
+        return bool(tags)
+    doubled = _BRACED.search(without_code(text)) is not None and is_format(text)
+    return len(said) < len(tags) and not doubled
 
 
 def brace_names(text: str) -> frozenset[str]:

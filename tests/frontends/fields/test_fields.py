@@ -133,6 +133,10 @@ def test_semantic_kernel_message_blocks() -> None:
         ("Your task: `{task}`\nGo on.", "format"),
         ("Done so far:\n  `{done}`\nGo on.", "format"),
         ("Write ${{ var_name }} =", "mustache"),
+        # What is to be written there, its braces doubled for `str.format`.
+        ("The diff:\n{diff}\n<a>\n{{What is wrong with it, in one sentence.}}\n</a>", "format"),
+        ("It is {{day}}.\n{{What is wrong with it}}", "mustache"),
+        ("Sample:\n``````json\n{sample}\n``````\nRules:", "format"),
         ("Ask !<INPUT 0>! now", "bang"),
         ("Ask <<QUESTION>> now", "angle"),
         ("Ask [[USER_QUESTION]] now", "angle"),
@@ -146,6 +150,7 @@ def test_detects(text: str, style: str) -> None:
     "text",
     [
         "Plain words, 100% sure, for $5.",
+        "Write {{what you have found in it}} and nothing else.",
         'Reply as {"name": "x", "n": [1, {"y": 2}]}.',
         "```json\n{x} or {y}\n```\nand `{y}`",
         "Write `{name}` where the name goes.\n`{a}` and `{b}` stay.",

@@ -103,3 +103,18 @@ def test_behind_the_system_prompt_of_an_agent_stand_its_steps(
 ) -> None:
     text = f"SYSTEM_PROMPT = {RULES + 'It is {' + field + '}'!r}"
     assert [code for code in program({path: text}).codes if code != "PL110"] == codes
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "codes"),
+    [
+        ("scenes/prompt.py", "_DEFAULT_TEMPLATE", ["PL107"]),
+        ("scenes/page.py", "_DEFAULT_TEMPLATE", []),
+        ("scenes/prompt.py", "REVIEW_PROMPT_FORMAT", ["PL107"]),  # not the name of a form of prompts
+        ("scenes/page.py", "REVIEW_FORMAT", []),
+    ],
+)
+def test_a_template_among_prompts_is_one(program: Run, path: str, name: str, codes: list[str]) -> None:
+    rules = LONG if "TEMPLATE" in name else RULES
+    text = f"{name} = {'The notes: {documents}' + chr(10) + rules!r}"
+    assert [code for code in program({path: text}).codes if code != "PL110"] == codes

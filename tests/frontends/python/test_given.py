@@ -217,3 +217,79 @@ def build_prompt(user):
 """
     [finding] = [one for one in run(text).findings if one.code == "PL101"]
     assert "`datetime.now()`" in finding.message
+
+
+KEPT = """
+class Idea:
+    def __init__(self, name: str, text: str):
+        self.name = name
+        self.text = text
+class Settings:
+    def __init__(self, query: str):
+        self.query = query
+"""
+
+
+@pytest.mark.parametrize(
+    ("annotation", "expression", "shown"),
+    [
+        ("Idea", "thing.name", "{thing.name ~request-input/request}"),
+        ("Idea", "thing.text", "{thing.text ~request-input/request}"),
+        ("'Idea | None'", "thing.name", "{thing.name ~request-input/request}"),
+    ],
+)
+def test_what_an_argument_of_a_class_keeps_is_of_the_argument(
+    annotation: str, expression: str, shown: str
+) -> None:
+    program = f"""
+    import openai
+    {KEPT.replace(chr(10), chr(10) + "    ")}
+    def ask(thing: {annotation}):
+        return openai.chat.completions.create(model='m', messages=[{{'role': 'user', 'content': f"Try {{{expression}}} now."}}])
+    """
+    assert run(program).text == f"<user>Try {shown} now."
+
+
+def test_what_settings_keep_is_a_setting() -> None:
+    program = f"""
+    import openai
+    {KEPT.replace(chr(10), chr(10) + "    ")}
+    def ask(settings: Settings):
+        return openai.chat.completions.create(model='m', messages=[{{'role': 'user', 'content': f"Try {{settings.query}} now."}}])
+    """
+    assert run(program).text == "<user>Try {settings.query} now."
+
+
+@pytest.mark.parametrize(
+    ("expression", "shown"),
+    [
+        ("kwargs['wish']", "{kwargs['wish'] ~request-input/request}"),
+        ("kwargs.get('wish')", "{kwargs.get('wish') ~request-input/request}"),
+        ("kwargs['tone']", "{kwargs['tone']}"),
+    ],
+)
+def test_what_has_no_name_of_its_own_is_an_argument_too(expression: str, shown: str) -> None:
+    program = f"""
+    import openai
+    def ask(**kwargs):
+        return openai.chat.completions.create(
+            model='m', messages=[{{'role': 'user', 'content': 'Try ' + {expression} + ' now.'}}])
+    """
+    assert run(program).text == f"<user>Try {shown} now."
+
+
+@pytest.mark.parametrize(
+    ("call", "scope"),
+    [
+        ("st.text_area('Notes')", "request"),  # the script is run again
+        ("input()", "request"),
+        ("requests.get(URL).text", "process"),
+    ],
+)
+def test_a_script_is_run_for_each_answer(call: str, scope: str) -> None:
+    program = f"""
+    import openai, requests, streamlit as st
+    text = {call}
+    openai.chat.completions.create(model='m', messages=[{{'role': 'user', 'content': text + ' That is all.'}}])
+    """
+    assert f"~request-input/{scope}}} That is all." in run(program).text

@@ -116,3 +116,19 @@ def test_stars_in_a_circle_end_where_a_name_is_nowhere() -> None:
         "    return OpenAI().chat.completions.create(messages=[{'role': 'system', 'content': text}])\n"
     )
     assert run(files).text.endswith("You are a kind helper.")
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("deep", "[settings.deep? Think. ]Answer."),  # another file may set it
+        ("client", "[settings.client? Think. ]Answer."),
+        ("DEEP", "Answer."),
+        ("on", "[settings.on? Think. ]Answer."),
+        ("limit", "Think. Answer."),
+    ],
+)
+def test_a_switch_of_a_module_is_set_elsewhere(system: Callable[..., str], name: str, shown: str) -> None:
+    settings = {"settings.py": "deep = False\nclient = None\nDEEP = False\non = True\nlimit = 3\n"}
+    body = f"text = ''\nif settings.{name}:\n    text += 'Think. '"
+    assert system("text + 'Answer.'", "import settings", body, files=settings) == shown

@@ -83,3 +83,25 @@ def test_a_message_that_is_made_in_the_loop_is_the_first_once(program: Run) -> N
         """
     )
     assert found.seen == []
+
+
+@pytest.mark.parametrize(
+    ("argument", "made", "codes"),
+    [
+        ("system_prompt", "system_prompt + '\\n\\nNotes: ' + found", ["PL107"]),
+        ("base_system_prompt", "f'{base_system_prompt}\\n\\nNotes: {found}'", ["PL107"]),
+        ("system_prompt", "system_prompt + '\\n\\nBe brief, and say so where nothing is known.'", []),
+        ("question", "f'{question}\\n\\nNotes: {found}'", []),
+        ("system_prompt", "f'Notes: {found}'", []),
+    ],
+)
+def test_what_is_added_to_a_system_prompt_stands_in_front_of_a_conversation(
+    program: Run, argument: str, made: str, codes: list[str]
+) -> None:
+    text = f"""
+    class Memory:
+        def add(self, {argument}, message):
+            found = self.store.search(message)
+            return {made}
+    """
+    assert program(text).codes == codes

@@ -155,3 +155,42 @@ def test_what_is_only_shown_is_not_sent(program: Run) -> None:
         print(made, len(made))
     """
     assert program(text).codes == []
+
+
+@pytest.mark.parametrize(
+    ("call", "codes"),
+    [
+        ("await creator.generate_str(message=text)", ["PL108"]),
+        ("app.ai.chat(text)", ["PL108"]),
+        ("await agent.run(text)", ["PL108"]),
+        ("self.model(text)", ["PL108"]),
+        ("llm_func(text)", ["PL108"]),
+        ("self.llm.complete('You are a clerk.', text)", ["PL108"]),  # an own class with a second argument
+        ("agent.notify(text)", []),
+        ("mail.send(text)", []),
+        ("log.info(text)", []),
+        ("model.save(text)", []),
+    ],
+)
+def test_instructions_are_sent_to_what_is_called_after_models(
+    program: Run, call: str, codes: list[str]
+) -> None:
+    """Neither the argument nor its name says that it is a prompt: the text does."""
+    text = f"""
+    # Answers about prompts.
+    class Desk:
+        async def tell(self, question, llm_func, creator, app, agent, mail, model, log):
+            text = f"{{question}}\\nYour task is to answer this in one sentence. {LONG}"
+            return {call}
+    """
+    assert program(text).codes == codes
+
+
+def test_a_greeting_for_a_person_is_no_prompt(program: Run) -> None:
+    text = f"""
+    def greet(agent, name):
+        text = f"{{name}}, welcome! {"We hope that you had a good journey and a good night. " * 6}"
+        agent.run(text)
+    prompt = 1
+    """
+    assert program(text).codes == []

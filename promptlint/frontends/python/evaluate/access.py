@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from promptlint.frontends.python.evaluate import mappings, objects
+from promptlint.frontends.python.evaluate.conditions import is_switch
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, passed, unknown_like
 from promptlint.frontends.python.library import files
 from promptlint.frontends.python.values import known
@@ -89,6 +90,8 @@ def attribute(m: Machine, value: Value, attr: str, node: ast.expr, frame: Frame)
         return objects.super_attribute(m, value, attr, node, frame)
     if isinstance(value, ModuleV):
         found = objects.module_name(m, value.module, attr)
+        if found is not None and is_switch(found, attr):
+            return Unknown(frame.module.place(node), name=attr, path=attr)
         if found is not None:
             return found
         path = m.project.resolve(attr, value.module.path, 1)

@@ -268,7 +268,7 @@ def percent(m: Machine, left: Str, right: Value, place: Place) -> Value:
     for part in parts:
         if hasattr(part, "segment") and part.segment.text is None:
             if index < len(values):
-                out.extend(text.parts_of(values[index], part.segment.place, part.segment.origin.expression))
+                out.extend(text.parts_of(values[index], part.segment.place, ""))
             else:
                 out.append(Hole(part.segment.place, part.segment.origin.expression))
             index += 1

@@ -110,3 +110,12 @@ def truth(value: Value) -> bool | None:
         items = value.items if isinstance(value, ListV) else value.entries.values()
         return True if any(not (i.guards or i.spread) for i in items) else None
     return None
+
+
+def is_switch(value: Value, name: str) -> bool:
+    """Tell whether a name of a module is there for others to set: ``config.verbose``, but not ``limits.STRICT``."""
+    return (
+        isinstance(value, Const)
+        and (value.value is None or isinstance(value.value, bool))
+        and not name.isupper()
+    )

@@ -226,9 +226,22 @@ def symbolic(m: Machine, cls: ClassV, name: str = "self") -> Obj:
             from promptlint.frontends.python.library import dialogs
 
             out.attrs[key] = dialogs.copied(value)
+        elif (
+            name != "self"
+            and isinstance(value, Unknown)
+            and value.cause is None
+            and value.path.isidentifier()
+        ):
+            out.attrs[key] = _of_argument(value, f"{name}.{key}", key)
         else:
             out.attrs[key] = value
     return out
+
+
+def _of_argument(value: Unknown, path: str, key: str) -> Unknown:
+    """Return what a constructor was given and keeps, as part of an argument whose class alone is known."""
+    name = path if value.name == key else value.name
+    return Unknown(value.place, name=name, path=path, multiline=value.multiline)
 
 
 def attribute(m: Machine, obj: Obj, attr: str, node: ast.expr, frame: Frame) -> Value:

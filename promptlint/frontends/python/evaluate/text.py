@@ -327,7 +327,8 @@ def _filled(part: Seg, values: dict[str, Value], rest: Value | None) -> tuple[Pa
         # Text keeps its pieces; what is unknown stands at the field.
         if isinstance(value, Str) and value.has_text(SHORT):
             return tuple(_or_else(p, segment.place, name) for p in value.parts)
-        return tuple(_at_field(p, segment.place, name) for p in parts_of(value, segment.place, name))
+        shown = "" if name.isdigit() else name  # `{}` has no name of its own: the value's is shown
+        return tuple(_at_field(p, segment.place, name) for p in parts_of(value, segment.place, shown))
     cause = value.cause
     if isinstance(value, Const) or (isinstance(value, Str) and value.plain() is not None):
         return (

@@ -184,7 +184,10 @@ def volatile(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Fra
             return given.args[-1].cause if short == "strftime" else given.args[0].cause
         if scope is Scope.RELEASE:
             return None
-    if frame.frozen and frame.func is None and frame.cls is None and scope.narrower_than(Scope.MACHINE):
+    # A file that asks for something when it is run is a script: it is run again for the next answer.
+    asks = found.kind is Kind.REQUEST_INPUT and not found.variant
+    once = frame.frozen and frame.func is None and frame.cls is None and not asks
+    if once and scope.narrower_than(Scope.MACHINE):
         scope = Scope.PROCESS  # run once, when the file is imported
     return Cause(
         found.kind, scope, frame.module.text(node, 50), found.confidence, place, variant=found.variant

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from promptlint.frontends.python.evaluate import text
 from promptlint.frontends.python.values.naming import NOT_PROMPT_NAME, is_prompt_name
-from promptlint.frontends.python.values.pieces import Alt, Lit, Part, Seg, flat
+from promptlint.frontends.python.values.pieces import Alt, Hole, Lit, Part, Seg, flat
 from promptlint.frontends.python.values.values import Choice, Str, Value
 from promptlint.layout import Layout, OriginKind, Scope, Segment
 from promptlint.source import Place
@@ -37,6 +37,7 @@ _OF_THE_PROGRAM = re.compile(r"(?:format|schema|structure|template|syntax|格式
 _READER = frozenset(("role", "persona", "backstory", "agent_role", "agent_name"))
 _AIMS = frozenset(("goal", "goals", "objective", "objectives", "retry_goal"))
 _FIELD = re.compile(r"(?<!\{)\{([a-z]\w*)\}(?!\})")
+_SYSTEM = re.compile(r"(?:base_|current_|original_)?(?:system|sys)_(?:prompt|message|instructions?|text)")
 _KIND = re.compile(r"(?:_template)?(?:_(?:[a-z]{2}|english|chinese))?$", re.IGNORECASE)
 
 
@@ -60,7 +61,8 @@ def names_a_prompt(name: str) -> bool:
 
 def is_instruction(name: str, value: Value) -> bool:
     """Tell whether a constant is a prompt by its form: a long text that speaks to a model and has fields."""
-    if NOT_PROMPT_NAME.search(name.lower()):
+    lower = name.lower()
+    if NOT_PROMPT_NAME.search(lower) and "prompt" not in lower:
         return False
     if isinstance(value, Choice):
         return any(is_instruction(name, option) for option in value.values)
@@ -76,6 +78,25 @@ def is_instruction(name: str, value: Value) -> bool:
         and not evidence.documentation_signs(written)
         and evidence.has_fields(written)
     )
+
+
+def is_filled(value: Value) -> bool:
+    """Tell whether a value is a long text with something in it that changes."""
+    if not isinstance(value, Str) or len(value.parts) < 2:
+        return False
+    return value.has_text(MIN_FORM) and value.plain() is None
+
+
+def adds_to_system(value: Value) -> bool:
+    """Tell whether a text is a system prompt that was handed over, with something behind it.
+
+    ``return f"{system_prompt}\\n\\nMemories:\\n{found}"`` is asked for each message of a user, in front of all
+    that were there before.
+    """
+    if not isinstance(value, Str) or len(value.parts) < 2:
+        return False
+    first = value.parts[0]
+    return isinstance(first, Hole) and first.cause is None and _SYSTEM.fullmatch(first.root) is not None
 
 
 def with_named_fields(m: Machine, value: Value) -> Value:

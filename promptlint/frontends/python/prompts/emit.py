@@ -68,12 +68,14 @@ _PICTURE = re.compile(r"image|audio|video|(^|_)file$")
 class Emitter:
     """Collects segments; ``loops`` are the loops that run around the call to the model.
 
-    ``inputs`` are the arguments of the function that is run: what a request may be about.
+    ``inputs`` are the arguments of the function that is run: what a request may be about. ``rest`` is the mapping
+    of those that it has no names for.
     """
 
     loops: frozenset[int] = frozenset()
     active: tuple[Guard, ...] = ()
     inputs: frozenset[str] = frozenset()
+    rest: str = ""
     segments: list[Segment] = field(default_factory=list)
     gaps: tuple[str, ...] = ()
     section: Section = Section.MESSAGES
@@ -120,7 +122,9 @@ class Emitter:
         of_message = _OF_A_MESSAGE.search(part.name) is not None
         name = "" if (part.loop and cause is None) or of_message else part.name
         field = part.field
-        given = part.root if part.multiline and part.root in self.inputs and not of_message else ""
+        if name and part.root and part.root == self.rest:
+            name = name.removeprefix(f"{self.rest}.")
+        given = self._given(part) if part.multiline and not of_message else ""
         if cause is None and (self.section is Section.TOOLS or self.role == "assistant"):
             # What a tool's definition is made from says nothing of how often it changes; and what the model
             # has answered is no input, whatever the program calls it.
@@ -139,6 +143,12 @@ class Emitter:
             cause=cause,
             guards=guards,
         )
+
+    def _given(self, part: Hole) -> str:
+        """Return the argument that a value comes out of, if it may differ with each call: of ``kwargs["x"]`` x."""
+        if part.root and part.root == self.rest:
+            return last_name(part.name) if part.name != self.rest else ""
+        return part.root if part.root in self.inputs else ""
 
     def _add(self, segment: Segment) -> None:
         self.segments.append(replace(segment, section=self.section, role=self.role, message=self.message))
@@ -314,8 +324,10 @@ def _is_picture(block: DictV) -> bool:
 def emitter_of(m: Machine) -> Emitter:
     """Return an empty emitter for a prompt that is made where the machine stands."""
     entry = m.stack[0] if m.stack else None
-    inputs = _inputs(entry) if isinstance(entry, ast.FunctionDef | ast.AsyncFunctionDef) else None
-    return Emitter(frozenset(m.loops), tuple(m.guards), inputs or frozenset())
+    if not isinstance(entry, ast.FunctionDef | ast.AsyncFunctionDef):
+        return Emitter(frozenset(m.loops), tuple(m.guards))
+    rest = entry.args.kwarg.arg if entry.args.kwarg is not None else ""
+    return Emitter(frozenset(m.loops), tuple(m.guards), _inputs(entry), rest)
 
 
 def _inputs(entry: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:

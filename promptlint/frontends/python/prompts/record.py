@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from promptlint.frontends.python.evaluate import access, audience, text
@@ -15,12 +12,10 @@ from promptlint.frontends.python.evaluate.opening import set_again
 from promptlint.frontends.python.library import engines
 from promptlint.frontends.python.prompts import constants, decorated
 from promptlint.frontends.python.prompts.conversing import all_held, as_turn, grows, held
-from promptlint.frontends.python.prompts.emit import Emitter, emitter_of
-from promptlint.frontends.python.prompts.history import HistoryWatch
+from promptlint.frontends.python.prompts.emit import emitter_of
+from promptlint.frontends.python.prompts.keeping import Layouts
 from promptlint.frontends.python.prompts.requests import request, taken, unordered_tools
-from promptlint.frontends.python.prompts.stages import Stages
 from promptlint.frontends.python.values.forms import (
-    MIN_TEXT,
     holds_objects,
     is_conversation,
     is_history,
@@ -28,7 +23,6 @@ from promptlint.frontends.python.values.forms import (
     is_sectioned,
     is_text,
     is_tool,
-    opens_as_system,
     spoken,
 )
 from promptlint.frontends.python.values.naming import (
@@ -40,6 +34,7 @@ from promptlint.frontends.python.values.naming import (
     is_kept_back,
     is_prompt_name,
     path_of,
+    talks,
 )
 from promptlint.frontends.python.values.pieces import Hole, disorder, weight_of
 from promptlint.frontends.python.values.values import (
@@ -53,8 +48,7 @@ from promptlint.frontends.python.values.values import (
     Template,
     Value,
 )
-from promptlint.layout import Confidence, Layout, LayoutKind, Observation, Section
-from promptlint.source import Place
+from promptlint.layout import Confidence, LayoutKind, Observation, Section
 
 if TYPE_CHECKING:
     from promptlint.frontends.python.values.arguments import Arguments
@@ -63,27 +57,8 @@ if TYPE_CHECKING:
 _MESSAGES = ("messages", "chat_history", "conversation")  # arguments that are looked at by these names
 
 
-class Recorder(HistoryWatch):
-    """Collects the layouts of one run, and what was seen of histories."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.layouts: list[Layout] = []
-        self.count = 0  # of everything that was ever offered
-        self.seen: set[object] = set()
-        self.stages = Stages()
-        self.silent = False
-        self.constants: set[Place] = set()  # where texts stand that may be filled out of sight
-
-    @contextmanager
-    def into(self, layouts: list[Layout]) -> Iterator[None]:
-        """Collect layouts elsewhere meanwhile, as if nothing had been seen."""
-        saved = self.layouts, self.seen, self.silent, self.stages
-        self.layouts, self.seen, self.silent, self.stages = layouts, set(), False, Stages()
-        try:
-            yield
-        finally:
-            self.layouts, self.seen, self.silent, self.stages = saved
+class Recorder(Layouts):
+    """Takes what the evaluator shows, and keeps what is a prompt."""
 
     # ------------------------------------------------------------------ hooks of the evaluator
 
@@ -98,17 +73,21 @@ class Recorder(HistoryWatch):
             layout = request(m, sent[0], callee, sent[1], node, frame)
             if layout is not None:
                 self.add(m, layout)
+            for key, argument in given.every() if sent[0].loose else ():
+                if str(key) not in sent[0].arguments:
+                    self.said(m, key, argument, given, node, frame)
             return
         if path and is_kept_back(path):
             return
-        every: chain[tuple[int | str, Value]] = chain(enumerate(given.args), given.keywords.items())
-        for key, argument in every:
+        for key, argument in given.every():
             if isinstance(argument, (ListV, Obj)) and key not in _MESSAGES:
                 by_name = isinstance(argument, ListV) and SENDS.search(called_name(node))
                 turns = argument if by_name else held(argument)
                 if isinstance(turns, ListV):
                     at = given.nodes.get(key, node)
                     self.message_list(m, turns.name or "messages", turns, at, frame)
+            elif isinstance(argument, Str):
+                self.said(m, key, argument, given, node, frame)
         if (said := spoken(given)) is not None:
             self.mapping(m, said, node, frame)
         for keyword, argument in given.keywords.items():
@@ -130,6 +109,14 @@ class Recorder(HistoryWatch):
                 and describes_a_tool(called_name(node), given)
             ):
                 self.tool_text(m, argument, given.nodes.get(keyword, node), frame)
+
+    def said(
+        self, m: Machine, key: int | str, value: Value, given: Arguments, node: ast.Call, frame: Frame
+    ) -> None:
+        """Keep instructions that are handed to what talks to a model by its name, however they are called."""
+        if constants.is_filled(value) and talks(node):
+            where = given.nodes.get(key, node)
+            self.text(m, called_name(node), value, where, frame, Confidence.MEDIUM, weak=True)
 
     def named(self, m: Machine, name: str, value: Value, node: ast.expr, frame: Frame) -> None:
         """A name was bound."""
@@ -163,7 +150,9 @@ class Recorder(HistoryWatch):
     def constant(self, m: Machine, name: str, value: Value, node: ast.expr, frame: Frame) -> None:
         """A name of a module or class was bound to a text: what fills its fields may be out of sight."""
         if not audience.is_refusal(name) and (
-            constants.names_a_prompt(name) or constants.is_instruction(name, value)
+            constants.names_a_prompt(name)
+            or constants.is_instruction(name, value)
+            or (is_prompt_name(name) and holds_prompts(frame.module, frame.cls))
         ):
             value = constants.with_named_fields(m, value)
             self.constants.add(frame.module.place(node))
@@ -190,6 +179,9 @@ class Recorder(HistoryWatch):
         if frame.func.decorators and (handed := decorated.handed_on(m, value, frame)) is not None:
             anew = decorated.made_anew(frame)
             self.text(m, f"system prompt of {name}", handed, node, frame, Confidence.HIGH, turns=anew)
+            return
+        if constants.adds_to_system(value):
+            self.text(m, f"system prompt of {name}", value, node, frame, Confidence.MEDIUM, turns=True)
             return
         if (
             "description" in name
@@ -347,121 +339,6 @@ class Recorder(HistoryWatch):
             and description.cause is not None
         ):
             self.tool_text(m, description, value.node, frame)
-
-    def observe(self, observation: Observation, about: Value | None = None) -> None:
-        """Keep something that is not a segment, as a layout of its own."""
-        if self.silent:
-            return
-        self.count += 1
-        key = (observation.what, observation.place)
-        if key in self.seen:
-            return
-        self.seen.add(key)
-        emitter = Emitter()
-        if isinstance(about, Str):
-            emitter.parts(about.parts)
-        self.layouts.append(
-            Layout(
-                observation.what,
-                observation.place,
-                tuple(emitter.segments),
-                LayoutKind.PROMPT,
-                observations=(observation,),
-                confidence=observation.confidence,
-            )
-        )
-
-    # ------------------------------------------------------------------ what becomes a layout
-
-    def text(
-        self,
-        m: Machine,
-        name: str,
-        value: Value,
-        node: ast.AST,
-        frame: Frame,
-        confidence: Confidence,
-        *,
-        turns: bool = False,
-        weak: bool = False,
-    ) -> None:
-        """Keep a text whose name says that it is a prompt; ``turns`` if a system text has a conversation behind it."""
-        place = frame.module.place(node)
-        emitter = emitter_of(m)
-        emitter.role = "system" if "system" in name.lower() or opens_as_system(value) else ""
-        if emitter.role:
-            emitter.section = Section.SYSTEM
-        emitter.value(value, place)
-        known = sum(len(s.text) for s in emitter.segments if s.text)
-        # However short, what changes may have a text behind it that is not seen: f"{now}\n{system_prompt}".
-        short = known < MIN_TEXT and not (known and any(s.cause for s in emitter.segments))
-        said = not weak or audience.is_addressed(emitter.segments)
-        if short or not said or audience.is_code(emitter.segments) or audience.is_page(emitter.segments):
-            return
-        layout = self._layout(m, f"{name} in {frame.where}", place, LayoutKind.PROMPT, confidence)
-        if turns and emitter.role:
-            layout = replace(layout, repeated=True)
-        self.add(m, layout.with_segments(tuple(emitter.segments), emitter.gaps))
-
-    def message_list(
-        self, m: Machine, name: str, value: ListV, node: ast.AST, frame: Frame, *, repeated: bool = False
-    ) -> None:
-        """Keep a list of messages; ``repeated`` tells that they go on in a loop that has ended."""
-        if not any(is_message(i.value) for i in value.items):
-            return
-        place = frame.module.place(node)
-        emitter = emitter_of(m)
-        emitter.messages(value, place)
-        layout = self._layout(m, f"{name} in {frame.where}", place, LayoutKind.PROMPT, Confidence.MEDIUM)
-        layout = replace(layout, repeated=layout.repeated or repeated)
-        self.add(m, layout.with_segments(tuple(emitter.segments), emitter.gaps))
-
-    def tool(self, m: Machine, value: DictV, place: Place, frame: Frame) -> None:
-        """Keep one tool definition."""
-        if value.cause is None:
-            return
-        emitter = emitter_of(m)
-        emitter.tools(ListV([Item(value)]), place)
-        layout = self._layout(m, f"tool in {frame.where}", place, LayoutKind.PROMPT, Confidence.MEDIUM)
-        self.add(m, layout.with_segments(tuple(emitter.segments), emitter.gaps))
-
-    def tool_text(self, m: Machine, value: Str, node: ast.AST, frame: Frame) -> None:
-        """Keep a text that becomes part of a tool's definition."""
-        place = frame.module.place(node)
-        emitter = emitter_of(m)
-        emitter.section = Section.TOOLS
-        emitter.parts(value.parts)
-        layout = self._layout(m, f"tool in {frame.where}", place, LayoutKind.PROMPT, Confidence.MEDIUM)
-        self.add(m, layout.with_segments(tuple(emitter.segments), emitter.gaps))
-
-    def _layout(
-        self, m: Machine, name: str, place: Place, kind: LayoutKind, confidence: Confidence
-    ) -> Layout:
-        gaps = ("the evaluation budget was used up here",) if m.exhausted else ()
-        return Layout(
-            name, place, (), kind, complete=not gaps, gaps=gaps, confidence=confidence, repeated=m.repeats()
-        )
-
-    def add(self, m: Machine, layout: Layout) -> None:
-        """Keep a layout unless an equal one is there."""
-        if self.silent or (not layout.segments and not layout.observations and not layout.parameters):
-            return
-        self.count += 1
-        key = (
-            layout.kind,
-            tuple(
-                (s.place, s.section, s.cause.kind if s.cause else None, s.cause.scope if s.cause else None)
-                for s in layout.segments
-            ),
-            tuple(layout.observations and (o.what, o.place) for o in layout.observations),
-            tuple((p.name, p.text, p.choices) for p in layout.parameters),
-            layout.repeated,
-            layout.place in self.constants,
-        )
-        if key in self.seen:
-            return
-        self.seen.add(key)
-        self.layouts.append(replace(layout, segments=layout.segments))
 
 
 def _tools_in_disorder(value: Str, frame: Frame) -> bool:

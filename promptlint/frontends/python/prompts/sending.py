@@ -15,9 +15,11 @@ import ast
 
 from promptlint.frontends.python.evaluate import objects
 from promptlint.frontends.python.evaluate.machine import Machine
+from promptlint.frontends.python.prompts.constants import MIN_FORM
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.syntax.slicing import tells_of_prompts
 from promptlint.frontends.python.values.modules import Module
+from promptlint.frontends.python.values.naming import talks
 from promptlint.frontends.python.values.values import ClassV, Ext, FuncV, ModuleV, Unknown, Value
 
 _MAKING = frozenset(
@@ -40,17 +42,24 @@ def sends(m: Machine, module: Module, func: FuncV, cls: ClassV | None) -> bool:
     """Tell whether a function makes a text, or has one made, and hands it to what sends prompts."""
     found = walk(func.node)
     makes = any(map(_is_text, found))
-    return any(
-        _is_sender(_callee(m, module, n.func, cls), m)
-        for n in found
-        if isinstance(n, ast.Call) and (_gives(n) if makes else _hands_on(n))
-    )
+    calls = [n for n in found if isinstance(n, ast.Call) and (_gives(n) if makes else _hands_on(n))]
+    if any(_is_sender(_callee(m, module, n.func, cls), m) for n in calls):
+        return True
+    return makes and any(map(_is_long, found)) and any(map(talks, calls))
+
+
+def _is_long(node: ast.AST) -> bool:
+    return isinstance(node, ast.JoinedStr) and _written(node) >= MIN_FORM
+
+
+def _written(node: ast.JoinedStr) -> int:
+    known = (v.value for v in node.values if isinstance(v, ast.Constant))
+    return sum(len(text) for text in known if isinstance(text, str))
 
 
 def _is_text(node: ast.AST) -> bool:
     if isinstance(node, ast.JoinedStr):
-        known = (v.value for v in node.values if isinstance(v, ast.Constant))
-        return sum(len(text) for text in known if isinstance(text, str)) >= MIN_TEXT
+        return _written(node) >= MIN_TEXT
     if isinstance(node, ast.Call):
         return isinstance(node.func, ast.Attribute) and node.func.attr in _MAKING
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mod)

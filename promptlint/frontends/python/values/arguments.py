@@ -32,6 +32,10 @@ class Arguments:
                 return self.keywords[name]
         return None
 
+    def every(self) -> list[tuple[int | str, Value]]:
+        """Return each argument with its position or keyword."""
+        return [*enumerate(self.args), *self.keywords.items()]
+
     @property
     def cause(self) -> Cause | None:
         """Return the worst cause among the arguments; what something is looked up by is not in what is found."""

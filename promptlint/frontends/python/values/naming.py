@@ -74,6 +74,19 @@ def called_name(node: ast.Call) -> str:
     return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
 
 
+# Names of what answers a text that it is handed: `agent.run(task)`, `self.model(text)`, `computer.ai.chat(query)`.
+_TALKER = re.compile(
+    r"(?:^|[._])(?:llm|lm|ai|gpt|claude|gemini|agent|assistant|bot|chatbot|model)"
+    r"(?:\.a?(?:run|call|query|send|step|execute|process|reply|answer|prompt|act|think)\w*)?$",
+    re.IGNORECASE,
+)
+
+
+def talks(node: ast.Call) -> bool:
+    """Tell whether what is called, or the object whose method it is, is named like what talks to a model."""
+    return SENDS.search(called_name(node)) is not None or _TALKER.search(ast.unparse(node.func)) is not None
+
+
 _CACHE_MARK = re.compile(r"cache_?(?:control|point|mark|breakpoint)", re.IGNORECASE)
 
 
