@@ -6,11 +6,17 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.frontends.python.build import Program
+
 System = Callable[..., str]
-HEAD = (
-    "import os, random\nfrom concurrent.futures import as_completed\nfrom itertools import chain\nfrom pathlib import Path\n"
-    "RANKS = {'a': 3, 'bb': 1, 'ccc': 2}\n"
-)
+HEAD = """
+import asyncio, os, random
+from collections import defaultdict
+from concurrent.futures import as_completed
+from itertools import chain
+from pathlib import Path
+RANKS = {'a': 3, 'bb': 1, 'ccc': 2}
+"""
 
 
 @pytest.mark.parametrize(
@@ -64,6 +70,16 @@ def test_order(system: System, body: str, expected: str) -> None:
         ("p = list(set(items))", "unordered/process"),
         ("p = {x for x in items}", "unordered/process"),
         ("p = set(items) | {'a'}", "unordered/process"),
+        ("p = {'a'} | {'b'}", "unordered/process"),
+        (
+            "d = defaultdict(set)\nfor i in items:\n    d[i.key].add(i.name)\np = d[question]",
+            "unordered/process",
+        ),
+        (
+            "d = {}\nfor i in items:\n    d.setdefault(i.key, set()).add(i.name)\np = d[question]",
+            "unordered/process",
+        ),
+        ("done, left = asyncio.wait(items)\np = [t.result() for t in done]", "unordered/request"),
         ("p = os.listdir('d')", "unordered/machine"),
         ("p = [f.name for f in Path('d').glob('*.md')]", "unordered/machine"),
         ("p = [f.result() for f in as_completed(items)]", "unordered/request"),
@@ -84,6 +100,9 @@ def test_no_order(system: System, body: str, expected: str) -> None:
         "p = sorted({'a', 'b'})",
         "p = sorted(set(items))",
         "p = list(set(items))\np.sort()",
+        "p = []\nfor f in os.listdir('d'):\n    p.append(f)\np.sort()",
+        "p = [f'{i}' for i in {1, 2, 3}]",
+        "d = defaultdict(set)\nfor i in items:\n    d[i.key].add(i.name)\np = sorted(d[question])",
         "p = sorted(os.listdir('d'))",
         "p = [f.name for f in sorted(Path('d').glob('*.md'))]",
         "p = ['known' if question in {'a', 'b'} else 'new']",
@@ -99,3 +118,42 @@ def test_under_a_key_that_is_not_known_stands_any_group(system: System) -> None:
     found = system("TEXTS[lang]['hi'].format(name='Ann')", head, arguments="question, lang")
     assert "Hello Ann" in found
     assert "Hallo Ann" in found
+
+
+LISTED = "{join ~unordered/machine}"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("p = ['a']\nfor f in os.listdir('d'):\n    p.append(f)\np.append('c')", f"a|{LISTED}|c"),
+        (
+            "p = ['a']\np.extend(os.listdir('d'))\np.append('c')",
+            "a[for ? |{os.listdir('d') ~unordered/machine}]|c",
+        ),
+        ("p = ['a']\nfor f in os.listdir('d'):\n    p += [f, 'x']\np.append('c')", f"a|{LISTED}|c"),
+        ("p = [f for f in os.listdir('d')]\np.append('c')", f"{LISTED}|c"),
+        (
+            "p = ['a']\nif question:\n    for f in os.listdir('d'):\n        p.append(f)",
+            f"a[question? |{LISTED}]",
+        ),
+    ],
+)
+def test_what_stands_around_a_loop_without_order_keeps_its_place(
+    system: System, body: str, expected: str
+) -> None:
+    assert system("'|'.join(p)", HEAD, body) == expected
+
+
+def test_blocks_behind_a_listing_keep_their_place(program: Callable[..., Program]) -> None:
+    found = program(
+        """
+        import os
+        from openai import OpenAI
+        def ask(folder):
+            blocks = [{"type": "image_url", "image_url": {"url": f}} for f in os.listdir(folder)]
+            blocks.append({"type": "text", "text": "Say what the pictures show."})
+            return OpenAI().chat.completions.create(model="gpt-4o", messages=[{"role": "user", "content": blocks}])
+        """
+    )
+    assert found.text == "<user>{blocks ~unordered/machine}Say what the pictures show."

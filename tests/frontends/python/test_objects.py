@@ -287,3 +287,24 @@ def test_a_number_that_the_module_keeps_is_a_counter(
 
 def test_a_number_that_a_function_counts_for_itself_is_known(system: Callable[..., str]) -> None:
     assert system("f'Number {state[\"turn\"]}'", "", "state = {'turn': 0}\nstate['turn'] += 1") == "Number 1"
+
+
+def test_a_property_that_can_be_set_is_still_read(system: Callable[..., str]) -> None:
+    head = """
+    class Agent:
+        def __init__(self):
+            self._more = "and kind"
+        @property
+        def manner(self):
+            return "Be brief " + self._more
+        @manner.setter
+        def manner(self, value):
+            self._more = value
+    """
+    assert system("Agent().manner", head) == "Be brief and kind"
+
+
+def test_what_is_set_behind_the_constructor_stays(system: Callable[..., str]) -> None:
+    files = {"core.py": "class Agent:\n    def __init__(self):\n        self.rules = ''\nagent = Agent()\n"}
+    body = "agent.rules = 'Be brief. '\nagent.rules += 'Be kind.'"
+    assert system("agent.rules", "from core import agent\n", body, files) == "Be brief. Be kind."

@@ -125,6 +125,36 @@ def test_a_declared_method_gives_what_those_give_that_override_it(program: Run) 
     assert "PL101" not in program({"app.py": SEND + BOT, "base.py": BASE, "clocks.py": other}).codes
 
 
+SET_UP = """
+from abc import ABC, abstractmethod
+from openai import OpenAI
+class Base(ABC):
+    def __init__(self):
+        self.sections = []
+        self.set_up()
+    @abstractmethod
+    def set_up(self): ...
+    def run(self, question):
+        return OpenAI().responses.create(model='m', instructions="".join(self.sections), input=question)
+"""
+FILLS = """
+from datetime import datetime
+class {first}:
+    def set_up(self):
+        self.sections.append(f"It is {{datetime.now()}}. ")
+        self.sections.append({long!r})
+{second}
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("Own(Base)", ""), ("Mixin", "class Mixed(Mixin, Base):\n    pass")]
+)
+def test_what_a_declared_method_puts_into_its_object_is_there(program: Run, first: str, second: str) -> None:
+    below = "from base import Base\n" + FILLS.format(first=first, second=second, long=LONG)
+    assert "PL101" in program({"base.py": SET_UP, "own.py": below}).codes
+
+
 @pytest.mark.parametrize(
     "sent",
     [

@@ -8,7 +8,7 @@ from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from promptlint.frontends.python.evaluate import mappings, objects
+from promptlint.frontends.python.evaluate import hints, mappings, objects
 from promptlint.frontends.python.evaluate.conditions import is_switch
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, passed, unknown_like
 from promptlint.frontends.python.library import files
@@ -17,10 +17,12 @@ from promptlint.frontends.python.values.forms import is_history
 from promptlint.frontends.python.values.pieces import map_causes, worst
 from promptlint.frontends.python.values.values import (
     MAX_CHOICE,
+    STORED,
     Bound,
     Choice,
     ClassV,
     Const,
+    Declared,
     DictV,
     Ext,
     FuncV,
@@ -124,7 +126,8 @@ def attribute(m: Machine, value: Value, attr: str, node: ast.expr, frame: Frame)
             cause = None
         path = f"{value.path}.{attr}" if value.path else f"{value.name or '?'}.{attr}"
         named = f"{value.name}.{attr}" if value.name else attr
-        return Unknown(frame.module.place(node), name=named, path=path, cause=cause, loop=value.loop)
+        one = Unknown(frame.module.place(node), name=named, path=path, cause=cause, loop=value.loop)
+        return hints.attribute(m, value, attr, one, node, frame) if isinstance(value, Declared) else one
     if isinstance(value, (Str, ListV, DictV, Template, FuncV, Bound, Const)):
         if isinstance(value, FuncV) and attr == "__doc__":
             body = value.node.body
@@ -188,6 +191,8 @@ def subscript(m: Machine, value: Value, node: ast.Subscript, frame: Frame) -> Va
             return found
         if constant is None and value.entries and not value.rest:
             return _any_of(m, [i.value for i in value.entries.values()], node, key, frame)
+        if constant is None and len(value.rest) == 1 and isinstance(value.rest[0], STORED):
+            return value.rest[0]
         return Unknown(
             place, name=str(constant or ""), path=f"?.{constant}", cause=worst(*(r.cause for r in value.rest))
         )
@@ -216,13 +221,14 @@ def subscript(m: Machine, value: Value, node: ast.Subscript, frame: Frame) -> Va
             else base
         )
         index = f"[{constant}]" if isinstance(constant, int) else "[]"
-        return Unknown(
+        one = Unknown(
             place,
             name=named,
             path=f"{value.path}{index}",
             cause=worst(value.cause, key.cause),
             loop=value.loop,
         )
+        return hints.entry(value, one) if isinstance(value, Declared) else one
     if isinstance(value, Ext):
         listed = m.catalog.value(value.path)
         cause = None
@@ -363,9 +369,10 @@ def element(m: Machine, value: Value, node: ast.expr, frame: Frame) -> Value:
             cause.kind is Kind.UNORDERED or (is_history(value) and cause.kind is not Kind.HISTORY_REWRITE)
         ):
             cause = None  # the order is the loop's; which of several turns changes is told where it is made
-        return Unknown(
+        one = Unknown(
             place, name=f"{base}[]" if base else "", path=f"{value.path}[]", cause=cause, loop=value.loop
         )
+        return hints.entry(value, one) if isinstance(value, Declared) and not is_history(value) else one
     if isinstance(value, Choice):
         for option in value.values:
             if isinstance(option, ListV) and option.items:
@@ -396,7 +403,8 @@ def unordered(m: Machine, found: Sequence[Item], node: ast.AST, frame: Frame, wh
         place,
         variant="set",
     )
-    return ListV(list(found), "set", cause, len(m.guards))
+    alike = bool(found) and all(isinstance(i.value, Const) for i in found)  # numbers, in every process
+    return ListV(list(found), "set", None if alike else cause, len(m.guards))
 
 
 def store(m: Machine, out: DictV, key: Value, value: Value, node: ast.AST, frame: Frame) -> None:
@@ -441,26 +449,6 @@ def clock(m: Machine, cause: Cause, form: str) -> Cause | None:
     if scope is Scope.RELEASE:
         return None
     return replace(cause, scope=_wider(cause.scope, scope))
-
-
-def arithmetic(op: ast.operator, left: Const, right: Const) -> Value:
-    """Return the result of a small calculation."""
-    a, b = left.value, right.value
-    if isinstance(a, (int, float)) and isinstance(b, (int, float)) and abs(a) < 1e12 and abs(b) < 1e12:
-        try:
-            if isinstance(op, ast.Add):
-                return Const(a + b)
-            if isinstance(op, ast.Sub):
-                return Const(a - b)
-            if isinstance(op, ast.Mult):
-                return Const(a * b)
-            if isinstance(op, ast.FloorDiv):
-                return Const(a // b)
-            if isinstance(op, ast.Div):
-                return Const(a / b)
-        except ArithmeticError:
-            pass
-    return Unknown(None, multiline=False)
 
 
 def frozen(value: Value, scope: Scope, place: Place, note: str) -> Value:

@@ -16,6 +16,7 @@ from promptlint.frontends.python.values.forms import CONTENT
 from promptlint.frontends.python.values.pieces import Hole, Part, worst
 from promptlint.frontends.python.values.values import (
     ABSENT,
+    STORED,
     Bound,
     Choice,
     ClassV,
@@ -284,7 +285,8 @@ def entries(value: DictV, place: Place) -> ListV:
         for k, i in value.entries.items()
     ]
     for rest in value.rest:
-        pair = ListV([Item(Unknown(place, name="key")), Item(Unknown(place, cause=rest.cause))], "tuple")
+        kept = rest if isinstance(rest, STORED) else Unknown(place, cause=rest.cause)
+        pair = ListV([Item(Unknown(place, name="key")), Item(kept)], "tuple")
         pairs.append(Item(pair, spread=True))
     return ListV(pairs, order=value.order)
 

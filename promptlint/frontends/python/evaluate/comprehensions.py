@@ -11,7 +11,7 @@ from promptlint.frontends.python.evaluate.machine import Frame, Machine
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.pieces import worst
 from promptlint.frontends.python.values.values import DictV, Item, ListV, Value
-from promptlint.layout import Cause, Guard
+from promptlint.layout import Cause, Guard, Scope
 
 
 def collection(m: Machine, node: ast.ListComp | ast.GeneratorExp | ast.SetComp, frame: Frame) -> Value:
@@ -67,6 +67,8 @@ def _over(
             "for",
             frame.module.text(generator.iter),
             frame.module.place(generator.iter),
+            scope=order.scope if order else Scope.UNKNOWN,
+            cause=order,
             name=name_in(generator.iter),
         )
         with m.under(guard):

@@ -180,18 +180,16 @@ def _binary(m: Machine, node: ast.BinOp, frame: Frame) -> Value:
             return _piped(m, left, right, node, frame)
         if isinstance(left, Template):
             return left
-        if isinstance(left, ListV) and left.kind == "set":
-            return left
         if isinstance(left, DictV) and isinstance(right, DictV):
             merged = mappings.copy_dict(left, len(m.guards))
             mappings.update(merged, right)
             return merged
     if isinstance(node.op, (ast.BitAnd, ast.Sub, ast.BitXor, ast.BitOr)) and _is_set(left, right):
-        return access.unordered(m, [], node, frame)
+        return _combined(m, node, left, right, frame)
     if isinstance(node.op, ast.Mult) and isinstance(left, Str):
         return _repeated(left, right)
     if isinstance(left, Const) and isinstance(right, Const):
-        return access.arithmetic(node.op, left, right)
+        return known.arithmetic(node.op, left, right)
     return Unknown(
         place,
         name=frame.module.text(node, 40),
@@ -227,6 +225,21 @@ def _repeated(value: Str, times: Value) -> Str:
     if not isinstance(part, Lit) or count * len(part.text) > _LONGEST:
         return value
     return Str((replace(part, text=part.text * count, whole=True),))
+
+
+def _combined(m: Machine, node: ast.BinOp, left: Value, right: Value, frame: Frame) -> ListV:
+    """Return what is made of two sets: of a union both, in the order of a set that was there before."""
+    if not isinstance(node.op, ast.BitOr):
+        return access.unordered(m, [], node, frame)
+    items = [
+        item
+        for value, written in ((left, node.left), (right, node.right))
+        for item in (value.items if isinstance(value, ListV) else access.items(m, value, written, frame))
+    ]
+    out = access.unordered(m, items, node, frame)
+    before = next((v.order for v in (left, right) if isinstance(v, ListV) and v.order is not None), None)
+    out.order = before or out.order
+    return out
 
 
 def _is_set(*values: Value) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from promptlint.frontends.python.evaluate import access, mappings, objects
+from promptlint.frontends.python.evaluate import access, hints, mappings, objects, overriding
 from promptlint.frontends.python.evaluate.machine import (
     MAX_DEPTH,
     MAX_STEPS,
@@ -18,12 +18,11 @@ from promptlint.frontends.python.evaluate.machine import (
 )
 from promptlint.frontends.python.syntax.nodes import Definition, children, statements, walk
 from promptlint.frontends.python.syntax.slicing import FORWARDING, digest, forwards, skipped, tells_of_prompts
-from promptlint.frontends.python.values.modules import Module
 from promptlint.frontends.python.values.pieces import worst
 from promptlint.frontends.python.values.values import (
     NONE,
-    ClassV,
     Const,
+    Declared,
     DictV,
     FuncV,
     Item,
@@ -40,7 +39,6 @@ from promptlint.source import Place
 
 MAX_CALL_STEPS = 600  # of one call, callees included
 MAX_MAKE_STEPS = 200  # of one constructor, or of a call that has nothing to do with prompts
-_BUILTIN = frozenset(("str", "int", "float", "bool", "bytes", "dict", "list", "set", "tuple", "object"))
 SMALL = 30  # a function with fewer statements is always worth a look
 
 
@@ -140,49 +138,12 @@ def _symbolic(m: Machine, func: FuncV, arg: ast.arg, default: ast.expr | None, f
     ):
         return m.evaluate(default, frame)
     if arg.annotation is not None:
-        cls = annotated(m, arg.annotation, func.module, func.closure)
+        cls = hints.annotated(m, arg.annotation, func.module, func.closure)
         if cls is not None:
             return objects.symbolic(m, cls, arg.arg)
-    one_line = arg.annotation is not None and _is_number(arg.annotation)
-    return Unknown(func.module.place(arg), name=arg.arg, path=arg.arg, multiline=not one_line)
-
-
-def _is_number(annotation: ast.expr) -> bool:
-    """Tell whether an annotation names only types whose text is one line."""
-    names = {n.id for n in walk(annotation) if isinstance(n, ast.Name)}
-    return bool(names & {"int", "float", "bool"}) and names <= {"int", "float", "bool", "Optional", "Union"}
-
-
-def annotated(
-    m: Machine, node: ast.expr, module: Module, closure: Mapping[str, Value] | None = None
-) -> ClassV | None:
-    """Return the project class that an annotation names, ``| None`` and quotes taken off."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        try:
-            node = ast.parse(node.value, mode="eval").body
-        except (SyntaxError, ValueError):
-            return None
-        for child in walk(node):
-            if isinstance(child, ast.expr):
-                child.lineno, child.end_lineno, child.col_offset, child.end_col_offset = 1, 1, 0, 0
-    if isinstance(node, ast.BinOp):
-        return annotated(m, node.left, module, closure) or annotated(m, node.right, module, closure)
-    if isinstance(node, ast.Subscript) and isinstance(node.value, (ast.Name, ast.Attribute)):
-        outer = node.value.id if isinstance(node.value, ast.Name) else node.value.attr
-        return (
-            annotated(m, node.slice, module, closure) if outer in ("Optional", "Annotated", "Type") else None
-        )
-    if isinstance(node, ast.Tuple) and node.elts:
-        return annotated(m, node.elts[0], module, closure)
-    if not isinstance(node, (ast.Name, ast.Attribute)):
-        return None
-    if isinstance(node, ast.Name):
-        if node.id in _BUILTIN:
-            return None
-        value = (closure or {}).get(node.id) or objects.module_name(m, module, node.id)
-    else:
-        value = m.evaluate(node, Frame(module, {}, None, frozen=True))
-    return value if isinstance(value, ClassV) else None
+    one_line = arg.annotation is not None and hints.is_number(arg.annotation)
+    value = Unknown(func.module.place(arg), name=arg.arg, path=arg.arg, multiline=not one_line)
+    return hints.noted(value, arg.annotation, func.module, func.closure)
 
 
 def _run(m: Machine, func: FuncV, frame: Frame, *, whole: bool = False) -> Value:
@@ -281,7 +242,9 @@ def invoke(
             m.reach = min(m.reach, m.stack.index(func.node))
             if cause is not None and cause.kind is Kind.UNORDERED:
                 cause = None  # a set that goes down a recursion holds what was visited
-        return Unknown(place, name=func.name, path=f"{func.name}()", cause=cause)
+        one = Unknown(place, name=func.name, path=f"{func.name}()", cause=cause)
+        # Of a method that does nothing, its annotation is all there is.
+        return hints.returned(one, func) if overriding.is_abstract(func) else one
     # Each further level gets half: what a prompt takes from far away is small. What a constructor sets last
     # is missed as much as what it sets first.
     if func.name == "__init__":
@@ -381,7 +344,8 @@ def _mark(value: Value) -> object:
     if isinstance(value, Const):
         return repr(value.value)
     if isinstance(value, Unknown):
-        return (value.name, value.path, value.cause, value.loop)
+        told = (value.name, value.path, value.cause, value.loop)
+        return (*told, value.says.node) if isinstance(value, Declared) else told
     if isinstance(value, Str):
         return value.parts if len(value.parts) < 4 else id(value)
     if isinstance(value, Obj):

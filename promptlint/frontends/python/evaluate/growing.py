@@ -16,6 +16,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
+from promptlint.frontends.python.evaluate import hints
 from promptlint.frontends.python.evaluate.machine import Machine
 from promptlint.frontends.python.syntax.nodes import blocks, walk
 from promptlint.frontends.python.values.forms import holds_turns
@@ -66,10 +67,12 @@ def fill(cls: ClassV, obj: Obj, declared: Iterable[tuple[str, ast.AnnAssign]] = 
 
 
 def _put(obj: Obj, attr: str, value: ListV | DictV) -> None:
-    some = Unknown(None, name=f"{attr}[]", path=f"{attr}[]")
+    some = hints.held_by(obj, attr, Unknown(None, name=f"{attr}[]", path=f"{attr}[]"))
     if isinstance(value, ListV):
         value.items.append(Item(some, spread=True))
         value.name = value.name or attr
+    elif value.rest and isinstance(value.rest[0], ListV):  # of ``defaultdict(list)``
+        value.rest[0].items.append(Item(some, spread=True))
     else:
         value.rest.append(some)
     obj.grown.add(attr)
@@ -102,7 +105,9 @@ def _is_unset(value: Value) -> bool:
 
 
 def _is_empty(value: ListV | DictV) -> bool:
-    return not value.items if isinstance(value, ListV) else not (value.entries or value.rest)
+    if isinstance(value, ListV):
+        return not value.items
+    return not value.entries and all(isinstance(one, ListV) and not one.items for one in value.rest)
 
 
 def order(m: Machine, obj: Obj, attr: str) -> Cause | None:

@@ -33,6 +33,7 @@ from promptlint.frontends.python.values.pieces import (
 from promptlint.frontends.python.values.values import (
     Choice,
     ClassV,
+    Declared,
     DictV,
     FuncV,
     Item,
@@ -284,7 +285,7 @@ def unknown_like(
     multiline: bool | None = None,
 ) -> Unknown:
     """Return a copy of an unknown with another cause, name or place."""
-    return Unknown(
+    like = Unknown(
         place or value.place,
         name=value.name if name is None else name,
         path=value.path,
@@ -295,6 +296,7 @@ def unknown_like(
         holds=value.holds,
         given=value.given,
     )
+    return Declared(like, value.says) if isinstance(value, Declared) else like
 
 
 def join(guard: Guard, before: Value | None, values: list[Value | None]) -> Value:

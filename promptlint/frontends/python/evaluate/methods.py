@@ -14,6 +14,7 @@ from promptlint.frontends.python.values import known
 from promptlint.frontends.python.values.pieces import Alt, Hole, Lit, Loop, Part, Seg, map_holes, worst
 from promptlint.frontends.python.values.values import (
     NONE,
+    STORED,
     Choice,
     DictV,
     FuncV,
@@ -305,8 +306,10 @@ def _dict(m: Machine, value: DictV, name: str, given: Arguments, node: ast.Call,
             value.entries[key] = Item(given.args[1], m.since(value.depth))
             return given.args[1]
         first = given.args[1] if len(given.args) > 1 else None
-        begun = name == "setdefault" and isinstance(first, ListV) and bool(first.items)
-        if first is not None and (begun or (not value.rest and key is not None)):
+        if name == "setdefault" and isinstance(first, STORED):
+            value.rest.append(first)
+            return first
+        if first is not None and not value.rest and key is not None:
             return first
         label = key if isinstance(key, str) else getattr(given.args[0], "name", "") if given.args else ""
         if not value.rest and value.entries and key is None and given.args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TypeGuard
 
-from promptlint.frontends.python.evaluate import access, growing, mappings
+from promptlint.frontends.python.evaluate import access, growing, hints, mappings
 from promptlint.frontends.python.evaluate.machine import MAX_STEPS, Frame, Machine, passed
 from promptlint.frontends.python.library import files
 from promptlint.frontends.python.syntax.nodes import blocks
@@ -13,6 +13,7 @@ from promptlint.frontends.python.syntax.slicing import making
 from promptlint.frontends.python.values.modules import Module, Read
 from promptlint.frontends.python.values.naming import HISTORY
 from promptlint.frontends.python.values.values import (
+    NONE,
     Bound,
     ClassV,
     Const,
@@ -253,7 +254,7 @@ def attribute(m: Machine, obj: Obj, attr: str, node: ast.expr, frame: Frame) -> 
         known = obj.attrs.get(attr) or (files.attribute(m, obj, attr) if obj.kind == "path" else None)
         return known or Bound(Ext(f"method.{attr}"), obj)
     label = attr if obj.name in ("self", "cls", "") else f"{obj.name}.{attr}"
-    written = writes(m, cls).get(attr) if cls is not None else None
+    written = writes(cls).get(attr) if cls is not None else None
     own = obj.attrs.get(attr)
     if obj.kept is Scope.PROCESS and isinstance(own, (ListV, DictV)):
         growing.fill_later(obj, attr, frame.func)
@@ -289,7 +290,7 @@ def attribute(m: Machine, obj: Obj, attr: str, node: ast.expr, frame: Frame) -> 
             return bound(m, obj, found, place) if obj.place is None else Bound(found, obj)
         return Bound(found, cls)
     # A field's plain default says little of an object that was not made here.
-    if found is not None and (_says(found) or not is_data(cls)):
+    if found is not None and (_says(found) or not (is_data(cls) or found is NONE)):
         return found
     if written and attr not in obj.busy:
         obj.busy.add(attr)
@@ -305,7 +306,8 @@ def attribute(m: Machine, obj: Obj, attr: str, node: ast.expr, frame: Frame) -> 
         obj.attrs[attr] = part  # what is put into it is there when it is asked for again
         return part
     path = f"{obj.name}.{attr}"
-    return Unknown(place, name=label, path=path)
+    value = Unknown(place, name=label, path=path)
+    return hints.field(cls, attr, value)
 
 
 def _is_setting(obj: Obj, attr: str, value: Value) -> bool:
@@ -325,10 +327,8 @@ def _part(m: Machine, cls: ClassV, attr: str, label: str) -> Obj | None:
     declared = fields(cls).get(attr) if is_data(cls) else None
     if declared is None:
         return None
-    from promptlint.frontends.python.evaluate.functions import annotated
-
     one, statement = declared
-    found = annotated(m, statement.annotation, one.module)
+    found = hints.annotated(m, statement.annotation, one.module)
     if found is None or not any(HISTORY.search(name) for name in growing.fillers(found)):
         return None
     return symbolic(m, found, label)
@@ -347,7 +347,9 @@ def settle(obj: Obj) -> None:
     """Run a constructor that was put off."""
     if obj.pending is not None:
         pending, obj.pending = obj.pending, None
+        later = dict(obj.attrs)  # set from outside, behind the constructor
         pending()
+        obj.attrs.update(later)
         for value in obj.attrs.values():
             if isinstance(value, (ListV, DictV)):
                 value.born = min(value.born, obj.born)
@@ -376,7 +378,7 @@ def property_value(m: Machine, obj: Obj, func: FuncV, node: ast.expr, frame: Fra
     return value
 
 
-def writes(m: Machine, cls: ClassV) -> dict[str, list[tuple[FuncV, ast.AST]]]:
+def writes(cls: ClassV) -> dict[str, list[tuple[FuncV, ast.AST]]]:
     """Return, for each attribute, the assignments to it in the methods of a class, bases included."""
     if cls.writes is None:
         out: dict[str, list[tuple[FuncV, ast.AST]]] = {}
@@ -399,7 +401,7 @@ def writes(m: Machine, cls: ClassV) -> dict[str, list[tuple[FuncV, ast.AST]]]:
                     ):
                         out.setdefault(target.attr, []).append((func, child))
         for base in cls.bases:
-            for name, found in writes(m, base).items():
+            for name, found in writes(base).items():
                 out.setdefault(name, []).extend(found)
     return cls.writes
 

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 
 from promptlint.frontends.python.evaluate import objects
 from promptlint.frontends.python.evaluate.machine import Machine
+from promptlint.frontends.python.syntax.nodes import blocks
 from promptlint.frontends.python.values.values import Bound, ClassV, FuncV, Obj, Value, choice
 from promptlint.layout import Guard
 from promptlint.source import Place
@@ -38,6 +39,8 @@ def bound(m: Machine, obj: Obj, func: FuncV, place: Place) -> Value:
     m.project.reads |= reads
     if not known:
         return Bound(func, obj)
+    if _sets_up(known[0][1]):  # self._register_tools(): what it puts into the object is there
+        return Bound(known[0][1], obj)
     guard = Guard("if", f"{obj.name} is a {known[0][0].name}", place, name="")
     return choice(guard, [Bound(method, objects.symbolic(m, one, obj.name)) for one, method in known])
 
@@ -57,11 +60,16 @@ def is_abstract(func: FuncV) -> bool:
     return known
 
 
+def _sets_up(func: FuncV) -> bool:
+    """Tell whether a method returns nothing: it is called for what it does to its object."""
+    return not any(isinstance(n, ast.Return | ast.Yield) and n.value is not None for n in blocks(func.node))
+
+
 def _overriding(m: Machine, cls: ClassV, name: str) -> Iterator[tuple[ClassV, FuncV]]:
     """Yield classes below one, nearest first, with their methods of a name."""
     waiting = [cls.name]
     seen: set[tuple[str, str]] = set()
-    count = 0
+    given: list[FuncV] = []
     while waiting:
         for path, below in m.project.subclasses.get(waiting.pop(0), ()):
             if (path, below) in seen or len(seen) >= MAX_CLASSES:
@@ -71,10 +79,10 @@ def _overriding(m: Machine, cls: ClassV, name: str) -> Iterator[tuple[ClassV, Fu
             one = objects.module_name(m, module, below) if module is not None else None
             if not isinstance(one, ClassV) or cls not in one.mro():
                 continue
-            method = one.namespace.get(name)
-            if isinstance(method, FuncV) and not is_abstract(method):
-                count += 1
+            method = one.find(name)  # its own, or that of a class beside the one that declares it
+            if isinstance(method, FuncV) and method not in given and not is_abstract(method):
+                given.append(method)
                 yield one, method
-                if count == MAX_METHODS:
+                if len(given) == MAX_METHODS:
                     return
             waiting.append(below)

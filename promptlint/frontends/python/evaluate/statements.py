@@ -101,7 +101,7 @@ def _augassign(m: Machine, node: ast.AugAssign, frame: Frame) -> bool:
         cause = Cause(Kind.COUNTER, Scope.REQUEST, shown, Confidence.HIGH, place)
         value = Unknown(place, name=shown, path=shown, cause=cause, multiline=False)
     elif isinstance(left, Const) and isinstance(right, Const) and not m.loops:
-        value = access.arithmetic(node.op, left, right)
+        value = known.arithmetic(node.op, left, right)
     else:
         loop = m.loops[-1] if m.loops and isinstance(right, Const) else 0
         name = getattr(target, "id", getattr(target, "attr", ""))
@@ -404,7 +404,8 @@ def _function(m: Machine, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: F
         func.wrapper = decorators.wrapped(m, func, frame)
     elif node.decorator_list:
         func.wrapping = lambda: decorators.wrapped(m, func, frame)
-    frame.names[node.name] = func
+    sets = next((d for d in func.decorators if d in (f"{node.name}.setter", f"{node.name}.deleter")), None)
+    frame.names[sets or node.name] = func  # a property that can be set keeps its name
     return False
 
 

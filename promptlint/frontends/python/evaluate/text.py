@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+import itertools
 import re
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from promptlint.frontends import fields
 from promptlint.frontends.mapped import MappedText
-from promptlint.frontends.python.evaluate.machine import fixed, hole, step
+from promptlint.frontends.python.evaluate import audience
+from promptlint.frontends.python.evaluate.machine import Frame, Machine, fixed, hole, step
 from promptlint.frontends.python.values.pieces import Alt, Hole, Lit, Loop, Part, Seg, flat, text_of
 from promptlint.frontends.python.values.values import (
     Choice,
@@ -23,8 +27,11 @@ from promptlint.frontends.python.values.values import (
     Template,
     Value,
 )
-from promptlint.layout import Cause, Guard, Segment
+from promptlint.layout import Cause, Guard, Kind, Observation, Segment
 from promptlint.source import Place
+
+if TYPE_CHECKING:
+    from promptlint.frontends.python.values.arguments import Arguments
 
 # A constant that is nothing but a field to be replaced: it stands where it enters a text.
 _MARKER = re.compile(r"\{\{?\s?\w+\s?\}\}?|<<\w+>>|\[\[\w+\]\]|\$\{?\w+\}?|__[A-Z_]+__")
@@ -129,10 +136,11 @@ def wrap_guards(parts: tuple[Part, ...], guards: Sequence[Guard]) -> tuple[Part,
 def joined(separator: tuple[Part, ...], items: Sequence[Item], order: Cause | None, place: Place) -> Str:
     """Return ``separator.join(items)``; items that are only sometimes there keep their conditions.
 
-    ``order`` makes one hole of it all: what the elements are is known, in which order is not.
+    ``order`` makes one hole of what has none: what the elements are is known, in which order is not.
     """
     if order is not None:
-        return Str((Hole(place, "join", cause=order, multiline=any("\n" in text_of(p) for p in separator)),))
+        whole = Hole(place, "join", cause=order, multiline=any("\n" in text_of(p) for p in separator))
+        items = stretches(items, whole)
     out: list[Part] = []
     # Before the first element that is surely there, a separator comes and goes with the element before it.
     sure = next((i for i, item in enumerate(items) if not (item.guards or item.spread)), 0)
@@ -146,6 +154,34 @@ def joined(separator: tuple[Part, ...], items: Sequence[Item], order: Cause | No
             piece = (Loop(Guard("for", "", place), piece),)
         out.extend(wrap_guards(piece, item.guards) if item.guards else piece)
     return Str(tuple(out))
+
+
+def stretches(items: Sequence[Item], whole: Hole) -> list[Item]:
+    """Return a list's elements with those of a loop without order as one; all are one if no loop tells which.
+
+    ``["Skills:", *(each file of a folder), "Answer in French."]`` begins and ends the same each time.
+    """
+    out: list[Item] = []
+    told = False
+    last: Cause | None = None
+    for item in items:
+        cause = _disorder(item)
+        if cause is None:
+            out.append(item)
+        elif cause != last:
+            before = itertools.takewhile(lambda guard: guard.cause is None, item.guards)
+            out.append(Item(Str((replace(whole, cause=cause),)), tuple(before)))
+        told = told or (cause is not None and whole.cause is not None and cause.place == whole.cause.place)
+        last = cause
+    return out if told else [Item(Str((whole,)))]
+
+
+def _disorder(item: Item) -> Cause | None:
+    """Return why an element stands in no fixed place, if a loop or collection that it came with has no order."""
+    causes = (guard.cause for guard in item.guards)
+    found = next((c for c in causes if c is not None and c.kind is Kind.UNORDERED), None)
+    of_all = item.value.cause if item.spread else None
+    return found or (of_all if of_all is not None and of_all.kind is Kind.UNORDERED else None)
 
 
 def stripped(value: Str, method: str, chars: str | None) -> Str:
@@ -220,6 +256,40 @@ def dedented(value: Str) -> Str:
         text = re.sub(rf"^[ \t]{{1,{margin}}}", "", opening.text)
         parts[0] = opening.cut(len(opening.text) - len(text), len(opening.text))
     return Str(tuple(parts))
+
+
+def _alone(value: Str, index: int) -> bool:
+    """Tell whether a hole has a line to itself: a value put there is a block, not a word."""
+    before = text_of(value.parts[index - 1]) if index else "\n"
+    behind = text_of(value.parts[index + 1]) if index + 1 < len(value.parts) else "\n"
+    return before.rstrip(" \t").endswith("\n") and behind.lstrip(" \t").startswith("\n")
+
+
+def dedent(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    """Return ``textwrap.dedent(...)``; that the margin depends on a value is told to the recorder."""
+    value = given.args[0] if given.args else None
+    if not isinstance(value, Str):
+        return None
+    holes = [p for i, p in enumerate(value.parts) if isinstance(p, Hole) and p.multiline and _alone(value, i)]
+    indented = value.literal_length() > 40 and any("\n " in text_of(p) for p in flat(value.parts))
+    func = frame.func.node if frame.func is not None else None
+    if (
+        holes
+        and indented
+        and not audience.starts_as_code(text_of(value.parts[0]))
+        and not (func is not None and audience.becomes_a_refusal(node, func))
+    ):
+        place = frame.module.place(node)
+        m.recorder.observe(
+            Observation(
+                "dedent-after-interpolation",
+                place,
+                holes[0].expression,
+                data={"length": str(value.literal_length())},
+            ),
+            value,
+        )
+    return dedented(value)
 
 
 def recased(value: Str, change: Callable[[str], str]) -> Str:

@@ -6,14 +6,14 @@ import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from promptlint.frontends.python.evaluate import access, mappings, methods, text
+from promptlint.frontends.python.evaluate import access, hints, mappings, methods, text
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, root_of
 from promptlint.frontends.python.library import dialogs, engines, files, loading, named, standard
 from promptlint.frontends.python.library.recent import WINDOWS, newest
 from promptlint.frontends.python.values.forms import is_history
 from promptlint.frontends.python.values.naming import SENDS, called_name
 from promptlint.frontends.python.values.pieces import Hole, Part, flat, worst
-from promptlint.frontends.python.values.values import NONE, ListV, Str, Unknown, Value
+from promptlint.frontends.python.values.values import NONE, Declared, ListV, Str, Unknown, Value
 from promptlint.layout import Cause, Confidence, Kind, Scope
 from promptlint.source import Place
 
@@ -201,6 +201,8 @@ def _seeded(given: Arguments) -> bool:
 def unknown_call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, frame: Frame) -> Value:
     """Return the result of calling something unknown, usually a method of an unknown object."""
     place = frame.module.place(node)
+    if isinstance(callee, Declared) and (given_by := hints.called(callee, place)) is not None:
+        return given_by
     path = callee.path
     short = path.rsplit(".", 1)[-1]
     owner = callee.cause  # the receiver's cause came along with the attribute

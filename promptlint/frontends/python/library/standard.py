@@ -6,17 +6,18 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from promptlint.frontends.python.evaluate import access, audience, functions, mappings, text
+from promptlint.frontends.python.evaluate import access, functions, mappings, text
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, fixed, root_of, unknown_like
 from promptlint.frontends.python.values import known
 from promptlint.frontends.python.values.arguments import Arguments
-from promptlint.frontends.python.values.pieces import Hole, Lit, flat, text_of, worst
+from promptlint.frontends.python.values.pieces import Lit, worst
 from promptlint.frontends.python.values.values import (
     NONE,
     Bound,
     Choice,
     Const,
     DictV,
+    Ext,
     FuncV,
     Item,
     ListV,
@@ -26,7 +27,7 @@ from promptlint.frontends.python.values.values import (
     Value,
     choice,
 )
-from promptlint.layout import Cause, Confidence, Guard, Kind, Observation, Scope
+from promptlint.layout import Cause, Confidence, Guard, Kind, Scope
 
 _ENDLESS = {"itertools.cycle()": Kind.ROUTING, "itertools.count()": Kind.COUNTER}
 MAX_SORTED = 16  # elements whose keys are worth finding out
@@ -107,6 +108,16 @@ def _dict(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value |
     return out
 
 
+def _defaultdict(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    """Return a mapping whose entries are, each, what its factory makes."""
+    out = DictV(len(m.guards), frame.module.place(node))
+    factory = given.args[0] if given.args else None
+    if isinstance(factory, Ext) and factory.path in ("builtins.set", "builtins.list"):
+        make = _set if factory.path == "builtins.set" else _list
+        out.rest += filter(None, [make(m, Arguments(), node, frame)])
+    return out
+
+
 def _sorted(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
     return _in_order(m, given.args[0], given, node, frame) if given.args else NONE
 
@@ -148,7 +159,7 @@ def settled(items: Sequence[Item]) -> list[Item]:
 
 def _of_data(guard: Guard) -> Guard:
     disorder = guard.cause is not None and guard.cause.kind is Kind.UNORDERED
-    return replace(guard, scope=Scope.UNKNOWN, cause=None) if disorder else guard
+    return replace(guard, scope=Scope.UNKNOWN, cause=None, name="") if disorder else guard
 
 
 def in_order(value: Value) -> Value:
@@ -181,10 +192,6 @@ def _second(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value
 def _third(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
     value = given.get(2, "string")
     return value if isinstance(value, Str | Unknown) else None
-
-
-def _last(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
-    return given.args[-1] if given.args else None
 
 
 def _first_of(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
@@ -281,39 +288,6 @@ def _partial(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Valu
     return Bound(func, None, tuple(given.args[1:]), dict(given.keywords))
 
 
-def _alone(value: Str, index: int) -> bool:
-    """Tell whether a hole has a line to itself: a value put there is a block, not a word."""
-    before = text_of(value.parts[index - 1]) if index else "\n"
-    behind = text_of(value.parts[index + 1]) if index + 1 < len(value.parts) else "\n"
-    return before.rstrip(" \t").endswith("\n") and behind.lstrip(" \t").startswith("\n")
-
-
-def _dedent(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
-    value = given.args[0] if given.args else None
-    if not isinstance(value, Str):
-        return None
-    holes = [p for i, p in enumerate(value.parts) if isinstance(p, Hole) and p.multiline and _alone(value, i)]
-    indented = value.literal_length() > 40 and any("\n " in text_of(p) for p in flat(value.parts))
-    func = frame.func.node if frame.func is not None else None
-    if (
-        holes
-        and indented
-        and not audience.starts_as_code(text_of(value.parts[0]))
-        and not (func is not None and audience.becomes_a_refusal(node, func))
-    ):
-        place = frame.module.place(node)
-        m.recorder.observe(
-            Observation(
-                "dedent-after-interpolation",
-                place,
-                holes[0].expression,
-                data={"length": str(value.literal_length())},
-            ),
-            value,
-        )
-    return text.dedented(value)
-
-
 def _chain(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
     out: list[Item] = []
     for value, arg in zip(given.args, node.args, strict=False):
@@ -331,6 +305,18 @@ def _shuffle(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Valu
     elif isinstance(value, Unknown) and node.args and isinstance(node.args[0], ast.Name):
         frame.names[node.args[0].id] = unknown_like(value, cause=cause)
     return NONE
+
+
+def _waited(path: str) -> Handler:
+    """Return what gives the two sets of what is done and what is not, in the order in which it was."""
+
+    def handler(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+        from promptlint.frontends.python.library.library import volatile
+
+        cause, place = volatile(m, path, given, node, frame), frame.module.place(node)
+        return ListV([Item(Unknown(place, name=name, cause=cause)) for name in ("done", "pending")], "tuple")
+
+    return handler
 
 
 def _gather(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
@@ -366,6 +352,11 @@ def _dumps(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value 
         return Str(serialised(value, frame.module.place(node)))
     path = ".".join(filter(None, (root_of(value), "dumps()")))
     return Unknown(frame.module.place(node), name=name, path=path, cause=cause, text=frame.module.text(node))
+
+
+def _dumped(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    """Return an unknown mapping as YAML, which sorts its keys."""
+    return _sorted(m, given, node, frame) if given.args and isinstance(given.args[0], Unknown) else None
 
 
 def _copy(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
@@ -445,7 +436,7 @@ HANDLERS: dict[str, Handler] = {
     "dataclasses.replace": mappings.changed,
     "attrs.evolve": mappings.changed,
     "collections.OrderedDict": _dict,
-    "collections.defaultdict": lambda m, g, n, f: DictV(len(m.guards)),
+    "collections.defaultdict": _defaultdict,
     "collections.deque": _deque,
     "builtins.sorted": _sorted,
     "builtins.min": _number,
@@ -460,9 +451,8 @@ HANDLERS: dict[str, Handler] = {
     "builtins.format": _format,
     "builtins.getattr": _getattr,
     "functools.partial": _partial,
-    "functools.reduce": lambda m, g, n, f: None,
-    "textwrap.dedent": _dedent,
-    "inspect.cleandoc": _dedent,
+    "textwrap.dedent": text.dedent,
+    "inspect.cleandoc": text.dedent,
     "textwrap.indent": _same,
     "textwrap.fill": _same,
     "html.escape": _same,
@@ -473,19 +463,16 @@ HANDLERS: dict[str, Handler] = {
     "itertools.chain": _chain,
     "random.shuffle": _shuffle,
     "asyncio.gather": _gather,
+    "asyncio.wait": _waited("asyncio.wait"),
+    "concurrent.futures.wait": _waited("concurrent.futures.wait"),
     "asyncio.run": _same,
     "asyncio.wait_for": _same,
     "asyncio.create_task": _same,
     "asyncio.shield": _same,
-    "asyncio.to_thread": lambda m, g, n, f: None,
     "json.dumps": _dumps,
     "orjson.dumps": _dumps,
-    "yaml.dump": lambda m, g, n, f: (
-        _sorted(m, g, n, f) if g.args and isinstance(g.args[0], Unknown) else None
-    ),
-    "yaml.safe_dump": lambda m, g, n, f: (
-        _sorted(m, g, n, f) if g.args and isinstance(g.args[0], Unknown) else None
-    ),
+    "yaml.dump": _dumped,
+    "yaml.safe_dump": _dumped,
     "copy.copy": _copy,
     "copy.deepcopy": _copy,
     "typing.cast": _second,

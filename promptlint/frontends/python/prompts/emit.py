@@ -156,10 +156,11 @@ class Emitter:
     def value(self, value: Value, place: Place, guards: tuple[Guard, ...] = ()) -> None:
         """Append a value as text: message contents and content blocks are looked into."""
         if isinstance(value, ListV):
+            items: Sequence[Item] = value.items
             if value.order is not None:
-                self.parts((Hole(place, value.name or value.order.what, value.name, value.order),), guards)
-                return
-            for item in value.items:
+                whole = Hole(place, value.name or value.order.what, value.name, value.order)
+                items = text.stretches(items, whole)
+            for item in items:
                 if len(self.segments) > MAX_SEGMENTS:
                     return
                 self._block(item.value, place, guards + item.guards)

@@ -8,7 +8,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from promptlint.frontends.python.values.pieces import Lit, Seg
-from promptlint.frontends.python.values.values import Const, DictV, FuncV, Item, ListV, Obj, Str, Value
+from promptlint.frontends.python.values.values import (
+    Const,
+    DictV,
+    FuncV,
+    Item,
+    ListV,
+    Obj,
+    Str,
+    Unknown,
+    Value,
+)
 
 LONGEST = 1_000_000  # characters of a text that is computed
 _MAX_ITEMS = 400
@@ -148,3 +158,23 @@ def remove(owner: ListV, index: object) -> Value | None:
     if isinstance(index, int) and owner.known() and -len(owner.items) <= index < len(owner.items):
         return owner.items.pop(index).value
     return None
+
+
+def arithmetic(op: ast.operator, left: Const, right: Const) -> Value:
+    """Return the result of a small calculation."""
+    a, b = left.value, right.value
+    if isinstance(a, (int, float)) and isinstance(b, (int, float)) and abs(a) < 1e12 and abs(b) < 1e12:
+        try:
+            if isinstance(op, ast.Add):
+                return Const(a + b)
+            if isinstance(op, ast.Sub):
+                return Const(a - b)
+            if isinstance(op, ast.Mult):
+                return Const(a * b)
+            if isinstance(op, ast.FloorDiv):
+                return Const(a // b)
+            if isinstance(op, ast.Div):
+                return Const(a / b)
+        except ArithmeticError:
+            pass
+    return Unknown(None, multiline=False)

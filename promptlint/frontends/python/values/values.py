@@ -143,6 +143,26 @@ class Unknown(Value):
         self.multiline = multiline
 
 
+@dataclass(frozen=True, slots=True)
+class Says:
+    """An annotation, and where its names are looked up."""
+
+    node: ast.expr
+    module: Module
+    closure: Mapping[str, Value] | None = None
+
+
+class Declared(Unknown):
+    """An unknown value with an annotation, which is read when it is needed."""
+
+    __slots__ = ("says",)
+
+    def __init__(self, value: Unknown, says: Says) -> None:
+        for slot in Unknown.__slots__:
+            setattr(self, slot, getattr(value, slot))
+        self.says = says
+
+
 @dataclass(slots=True)
 class Item:
     """An element of a list, with the conditions under which it is there."""
@@ -201,6 +221,10 @@ class DictV(Value):
         """Return the value of a constant key."""
         item = self.entries.get(key)
         return item.value if item else None
+
+
+STORED = (ListV, DictV)
+"""What ``rest`` holds as it was put under a key that is not known; an unknown may be a mapping that was merged in."""
 
 
 def moment() -> int:
