@@ -254,6 +254,7 @@ OBSERVATIONS: Mapping[str, str] = {
     "mark-limit": "more cache marks than the provider takes",
     "mark-below-minimum": "the marked prefix is shorter than the provider's minimum",
     "mark-missing": "a long stable prefix has no mark although the provider needs one",
+    "mark-stops": "marks are only ever added: once there are as many as a request may have, no later turn gets one",
     "mark-order": "a longer lifetime stands behind a shorter one",
     "mark-forbidden": "a mark on a block that cannot carry one",
     "mark-lookback": "one step adds more blocks than the provider looks back over",

@@ -60,7 +60,9 @@ class Behind:
         It does when a later message holds the history, or when the system part is rendered anew in
         front of a conversation that goes on. What was asked for is the same in all turns of that.
         """
-        if not scope.narrower_than(Scope.SESSION):
+        # Another worker may answer the next turn, with another order of the same set.
+        other_worker = kind is Kind.UNORDERED and scope is Scope.PROCESS and not self._layout.repeated
+        if not (scope.narrower_than(Scope.SESSION) or other_worker):
             return False
         here = self._layout.segments[index]
         anew = self._layout.repeated and here.section is not Section.MESSAGES and self._goes_on

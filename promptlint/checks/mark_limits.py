@@ -102,12 +102,19 @@ class Limit(Observed):
         together = _one_way([layout.segments[index] for index, _ in marked(layout)])
         count = len(together) + extra + slot
         if profile.max_breakpoints and count > profile.max_breakpoints:
-            mark = together[-1].breakpoint if together else None
-            place = mark.place if mark else layout.place
+            place = _marked_at(together) or layout.place
             with_slot = " with the automatic one" if slot else ""
             yield self._finding(
                 layout, profile, place, f"{counted(count, 'cache mark')}{with_slot} in one request"
             )
+
+
+def _marked_at(segments: list[Segment]) -> Place | None:
+    """Return where the last of some marks is set; where one place sets several, the text that it is set on tells more."""
+    places = [segment.breakpoint.place for segment in segments if segment.breakpoint]
+    if not places:
+        return None
+    return segments[-1].place if places.count(places[-1]) > 1 else places[-1]
 
 
 def _inside(mark: Place, element: Place) -> bool:
@@ -216,7 +223,8 @@ class Missing(Observed):
 
     code: str = "PL604"
     name: str = "mark-missing"
-    what: tuple[str, ...] = ("mark-missing",)
+    what: tuple[str, ...] = ("mark-missing", "mark-stops")
+    shows_code: bool = True
     kind: Kind = Kind.BREAKPOINT_MISPLACED
     subject: str = "a long stable prefix has no mark although the provider needs one"
     fix: str = "mark the end of the last text that is equal in every request"

@@ -128,7 +128,7 @@ class LongerAfterShorter(Observed):
     code: str = "PL605"
     name: str = "mark-longer-after-shorter"
     what: tuple[str, ...] = ("mark-order",)
-    kind: Kind = Kind.BREAKPOINT_MISPLACED
+    kind: Kind = Kind.TTL
     subject: str = "a longer lifetime stands behind a shorter one: the request is refused"
     fix: str = "give the earlier marks the longer lifetime"
     severity: Severity = Severity.ERROR
@@ -145,12 +145,12 @@ class LongerAfterShorter(Observed):
                 continue
             if (profile.lifetime(later.ttl) or 0) > (profile.lifetime(earlier.ttl) or 0):
                 short = earlier.ttl or profile.ttl_default
+                long = later.ttl or profile.ttl_default
                 yield self.found(
-                    f"the lifetime {later.ttl or profile.ttl_default} stands behind {short}: "
-                    "longer ones come first, this request is refused",
-                    later.place,
+                    f"the lifetime {short} stands in front of {long}: longer ones come first, this request is refused",
+                    earlier.place,
                     layout,
-                    related=(Step(earlier.place, f"{short} here"),),
+                    related=(Step(later.place, f"{long} here"),),
                 )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from promptlint.checks.base import Measure, Thresholds, lost_text, weaker
 from promptlint.findings import Cost, Finding, Fix, Severity
-from promptlint.layout import Confidence, Kind, Layout, Observation, Scope, Section, Step
+from promptlint.layout import OBSERVATIONS, Confidence, Kind, Layout, Observation, Scope, Section, Step
 from promptlint.source import Place
 
 # What is computed again: all behind the tools, all behind the place, or nothing that is text of ours.
@@ -82,11 +82,12 @@ class Observed:
         detail = f": {detail}" if seen.detail else ""
         lost = f"; {lost_text(cost, False)} cannot be reused" if cost and cost.tokens else ""
         confidence = weaker(seen.confidence, layout.confidence)
+        subject = self.subject if seen.what == self.what[0] else OBSERVATIONS[seen.what]
         return Finding(
             self.code,
             self.name,
             self.kind,
-            f"{self.subject}{detail}{lost}",
+            f"{subject}{detail}{lost}",
             seen.place,
             self.severity,
             weaker(confidence, cause.confidence) if cause else confidence,

@@ -153,7 +153,8 @@ def _changes(layout: Layout, parameter: Parameter) -> bool:
     cause = parameter.cause
     if cause is None or cause.kind in DATA or cause.kind is Kind.PER_USER:
         return False
-    return cause.confidence is Confidence.HIGH and parameter.scope is Scope.REQUEST
+    traced = cause.confidence is Confidence.HIGH or cause.kind is Kind.COUNTER
+    return traced and parameter.scope is Scope.REQUEST
 
 
 CHECKS = (REPLICA, ParameterFlips(), PARSE)

@@ -249,9 +249,10 @@ class TestMissing:
 
 class TestOrderAndPlace:
     def test_longer_behind_shorter(self) -> None:
-        made = layout(mark(text(3000, section=SYSTEM), "5m"), mark(text(9), "1h", at=720), **CLAUDE)
+        made = layout(mark(text(3000, section=SYSTEM), "5m", at=640), mark(text(9), "1h", at=720), **CLAUDE)
         [found] = run(made)
-        assert (found.code, found.primary, found.severity) == ("PL605", place(720), Severity.ERROR)
+        assert (found.code, found.primary, found.severity) == ("PL605", place(640), Severity.ERROR)
+        assert [step.place for step in found.related] == [place(720)]
 
     def test_default_lifetime_counts(self) -> None:
         assert codes(layout(mark(text(3000)), mark(text(9), "1h", at=720), **CLAUDE)) == ["PL605"]

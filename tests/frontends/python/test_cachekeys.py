@@ -56,3 +56,21 @@ def test_injection_points() -> None:
     )
     point = parameters(call)["cache_control_injection_point"]
     assert json.loads(point.text or "") == {"location": "message", "role": "user", "index": -1}
+
+
+@pytest.mark.parametrize(
+    ("call", "fresh"),
+    [
+        ("model.invoke(messages, extra_body={'cache_salt': uuid.uuid4().hex})", True),
+        ("model.bind(extra_body={'cache_salt': uuid.uuid4().hex}).invoke(messages)", True),
+        ("ChatOpenAI(model='m', extra_body={'cache_salt': uuid.uuid4().hex}).invoke(messages)", True),
+        ("model.invoke(messages, extra_body={'cache_salt': chat_id})", False),
+        ("model.invoke(messages, extra_body={'request_id': uuid.uuid4().hex})", False),
+    ],
+)
+def test_keys_of_a_model_that_a_library_wraps(call: str, fresh: bool) -> None:
+    made = f"from langchain_openai import ChatOpenAI; model = ChatOpenAI(model='m')\n    return {call}"
+    assert (
+        any(p.name.startswith("key:") and p.scope is Scope.REQUEST for p in parameters(made).values())
+        is fresh
+    )

@@ -277,3 +277,54 @@ def system_prompt(history, tools):
     return f"Message {{len(history) // 2 + 1}} of at most 20, with {{len(tools)}} tools. " + RULES
 """
     assert [code for code in program(text).codes if code != "PL110"] == ["PL106"]
+
+
+@pytest.mark.parametrize(
+    ("made", "board"),
+    [
+        ("self.board = Board()", "self.board"),
+        ("self.desk = Desk()", "self.desk.board"),
+    ],
+)
+def test_a_part_of_an_object_has_been_used(program: Run, made: str, board: str) -> None:
+    found = program(f"""
+RULES = {LONG!r}
+from dataclasses import dataclass, field
+from openai import OpenAI
+@dataclass
+class Board:
+    tasks: dict[str, str] = field(default_factory=dict)
+    def move(self, title, state):
+        self.tasks[title] = state
+    def as_text(self):
+        return "\\n".join(f"{{title}}: {{state}}" for title, state in self.tasks.items())
+class Desk:
+    def __init__(self):
+        self.board = Board()
+class Mover:
+    def __init__(self, client: OpenAI):
+        self.client = client
+        {made}
+    def step(self, text):
+        system = {board}.as_text() + RULES
+        return self.client.chat.completions.create(
+            model='m', messages=[{{'role': 'system', 'content': system}}, {{'role': 'user', 'content': text}}])
+""")
+    assert found.text.startswith("<system>[for self.tasks.items()? {title ~request-input/request}: {state}]")
+
+
+def test_what_a_framework_wraps_is_of_the_class_that_it_is_written_with(program: Run) -> None:
+    found = program(f"""
+RULES = {LONG!r}
+from dataclasses import dataclass
+from agents import Agent, RunContextWrapper
+@dataclass
+class Caller:
+    name: str
+    def line(self):
+        return "Speaking: " + self.name
+def instructions(run: RunContextWrapper[Caller], agent: Agent[Caller]) -> str:
+    return run.context.line() + RULES
+mate = Agent[Caller](name="mate", instructions=instructions)
+""")
+    assert any("Speaking: {self.name" in text for text in found.texts)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.frontends.python.build import LONG, Program
+from tests.frontends.python.build import LONG, Program, show
 
 Run = Callable[..., Program]
 
@@ -139,3 +139,31 @@ def test_a_request_of_one_message_is_made_anew_in_each_round(
     """
     found = program(text)
     assert [f.code for f in found.findings if f.prompt.startswith("request")] == codes
+
+
+@pytest.mark.parametrize(
+    ("before", "printed", "last"),
+    [
+        ("notes = []", "'\\n'.join(notes)", "notes.append(found())"),
+        ("notes = ''", "notes", "notes += found()"),
+        ("notes = {}", "'\\n'.join(f'{k}: {v}' for k, v in notes.items())", "notes[found()] = found()"),
+    ],
+)
+def test_what_the_rounds_before_have_left(program: Run, before: str, printed: str, last: str) -> None:
+    rules = f"RULES = {LONG!r}\n"
+    found = program(rules + loop(f"f'Notes: ' + {printed} + RULES", before=before, last=last))
+    first, second = (show(one).partition("You answer")[0] for one in found.requests)
+    assert first == "<system>Notes: "  # in the first round there is nothing
+    assert "~request-input/request" in second
+    behind = program(rules + loop(f"RULES + 'Notes: ' + {printed}", before=before, last=last))
+    assert "PL108" in found.codes
+    assert "PL108" not in behind.codes
+
+
+@pytest.mark.parametrize(
+    "first",
+    ["log = len(notes)", "pass", "if notes: stop()"],  # how many there are is no text
+)
+def test_no_second_round_for_what_is_only_kept(program: Run, first: str) -> None:
+    made = loop("'Be brief.'", before="notes = []", first=first, last="notes.append(found())")
+    assert len(program(made).requests) == 1

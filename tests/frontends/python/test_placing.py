@@ -145,3 +145,95 @@ class Chat:
         return out
 """)
     assert seen(found) == ([("history-inserted", "out.append(REMINDER)")] if told else [])
+
+
+AGENT = """
+class Agent:
+    def _call(self, {takes}):
+        {sends}
+    def run(self, task):
+        for _ in range(9):
+            self.messages.append(self._call())
+        return {last}
+"""
+
+
+@pytest.mark.parametrize(
+    ("last", "changed"),
+    [
+        ("self._call(tools=[FINISH])", "[FINISH]"),
+        ("self._call(tools=[t for t in self.tools if ends(t)])", "[t for t in self.tools if ends(t)]"),
+        ("self._call(tools=[])", "[]"),
+        # All of them in another form, more of them, and the choice among the same.
+        ("self._call(tools=[wrapped(t) for t in self.tools])", None),
+        ("self._call(tools=[*self.tools, FINISH])", None),
+        ("self._call(tool_choice='none')", None),
+    ],
+)
+@pytest.mark.parametrize(
+    ("takes", "sends"),
+    [
+        ("tools=None", "return create(messages=self.messages, tools=TOOLS if tools is None else tools)"),
+        ("**more", "return create(messages=self.messages, **{'tools': self.tools, **more})"),
+        ("**more", "return create(**{'messages': self.messages, 'tools': self.tools, **more})"),
+    ],
+)
+def test_a_caller_that_leaves_fewer_tools(
+    talking: Run, takes: str, sends: str, last: str, changed: str | None
+) -> None:
+    found = talking(AGENT.format(takes=takes, sends=sends, last=last))
+    assert seen(found) == ([("tools-changed", changed)] if changed else [])
+
+
+@pytest.mark.parametrize(("turns", "changed"), [("messages", True), ("summary", False)])
+def test_fewer_tools_for_another_conversation(talking: Run, turns: str, changed: bool) -> None:
+    found = talking(f"""
+def ask(turns, tools=TOOLS):
+    return create(messages=turns, tools=tools)
+def run(messages, summary):
+    messages.append(ask(messages))
+    return ask({turns}, tools=[FINISH])
+""")
+    assert ("tools-changed", "[FINISH]") in seen(found) if changed else seen(found) == []
+
+
+def test_no_tools_that_stand_for_the_usual_ones(talking: Run) -> None:
+    found = talking(
+        AGENT.format(
+            takes="tools=None",
+            sends="return create(messages=self.messages, tools=tools or TOOLS)",
+            last="self._call(tools=[])",
+        )
+    )
+    assert seen(found) == []
+
+
+HISTORY = """
+class History:
+    def marks(self):
+        return sum("cache_control" in part for m in self.messages for part in m["content"])
+    def add(self, text):
+        block = {{"type": "text", "text": text}}
+        if {room}:
+            block["cache_control"] = MARK
+        self.messages.append({{"role": "user", "content": [block]}})
+    def clean(self):
+        for message in self.messages:
+            {clean}
+"""
+
+
+@pytest.mark.parametrize(
+    ("room", "clean", "stops"),
+    [
+        ("self.marks() < 4", "pass", True),
+        ("self.results % 10 == 0 and self.marks() <= 3", "pass", True),
+        ("self.marks() < 4", "message.pop('cache_control', None)", False),
+        ("self.marks() < 4", "del message['cache_control']", False),
+        ("len(self.messages) < 4", "pass", False),  # only the first turns, on purpose
+        ("marks < 4", "pass", False),  # of one request
+    ],
+)
+def test_marks_that_are_only_added(talking: Run, room: str, clean: str, stops: bool) -> None:
+    found = talking(HISTORY.format(room=room, clean=clean))
+    assert (("mark-stops", room) in seen(found)) is stops

@@ -192,7 +192,10 @@ def ask(book, question):
 """
     found = program(text)
     [finding] = [one for one in found.findings if one.code == "PL605"]
-    assert found.source(finding.primary) == '{"type": "text", "text": book, "cache_control": HOUR}'
+    assert found.source(finding.primary) == '{"type": "text", "text": "Be brief", "cache_control": SHORT}'
+    assert [found.source(step.place) for step in finding.related] == [
+        '{"type": "text", "text": book, "cache_control": HOUR}'
+    ]
 
 
 def test_a_turn_that_a_request_shows_is_judged_there(program: Run) -> None:
@@ -213,3 +216,42 @@ class Session:
         self.turns.append({"role": "assistant", "content": reply.choices[0].message.content})
 """
     assert "PL102" not in program(text).codes
+
+
+@pytest.mark.parametrize(
+    ("size", "grows"),
+    [
+        ("sum(len(m['content']) for m in messages) // 3", True),
+        ("max(2048, sum(len(m['content']) for m in messages))", True),
+        ("needed(messages)", True),
+        ("litellm.token_counter(model='m', messages=messages)", True),
+        ("counted(messages)", True),
+        ("8192", False),
+        ("limit", False),
+        ("sum(chunk.size for chunk in chunks)", False),
+    ],
+)
+@pytest.mark.parametrize(
+    "call",
+    [
+        "ollama.chat(model='m', messages=messages, options={'num_ctx': SIZE})",
+        "litellm.completion(model='ollama/m', messages=messages, num_ctx=SIZE)",
+        "requests.post(URL, json={'model': 'm', 'messages': messages, 'options': {'num_ctx': SIZE}})",
+    ],
+)
+def test_a_context_that_is_as_long_as_the_conversation(
+    program: Run, call: str, size: str, grows: bool
+) -> None:
+    found = program(f"""
+import litellm, ollama, requests
+def needed(messages):
+    return 1024 + int(sum(len(m['content']) for m in messages) * 1.25)
+def counted(messages):
+    total = 0
+    for message in messages:
+        total += len(message['content'])
+    return total
+def ask(messages, chunks, limit):
+    return {call.replace("SIZE", size)}
+""")
+    assert ("PL702" in found.codes) is grows

@@ -180,8 +180,9 @@ def _binary(m: Machine, node: ast.BinOp, frame: Frame) -> Value:
             return _piped(m, left, right, node, frame)
         if isinstance(left, Template):
             return left
-        if isinstance(left, DictV) and isinstance(right, DictV):
-            merged = mappings.copy_dict(left, len(m.guards))
+        if isinstance(left, DictV) or isinstance(right, DictV):
+            merged = DictV(len(m.guards), place)
+            mappings.update(merged, left)
             mappings.update(merged, right)
             return merged
     if isinstance(node.op, (ast.BitAnd, ast.Sub, ast.BitXor, ast.BitOr)) and _is_set(left, right):

@@ -141,6 +141,8 @@ def _symbolic(m: Machine, func: FuncV, arg: ast.arg, default: ast.expr | None, f
         cls = hints.annotated(m, arg.annotation, func.module, func.closure)
         if cls is not None:
             return objects.symbolic(m, cls, arg.arg)
+        if (context := hints.wrapped(m, func, arg)) is not None:
+            return context
     one_line = arg.annotation is not None and hints.is_number(arg.annotation)
     value = Unknown(func.module.place(arg), name=arg.arg, path=arg.arg, multiline=not one_line)
     return hints.noted(value, arg.annotation, func.module, func.closure)

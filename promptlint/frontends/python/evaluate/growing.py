@@ -40,18 +40,22 @@ MAX_STEPS = 400  # of one method that fills
 MAX_METHODS = 2  # that are run for one attribute
 _MAKING = ("__init__", "__post_init__", "model_post_init")
 _LIST = re.compile(r"(?:typing\.)?(?:list|List|deque|Deque)\b")
-_GROWING = frozenset(("append", "extend", "insert", "add", "update", "setdefault", "appendleft"))
+_MAPPING = re.compile(r"(?:typing\.)?(?:dict|Dict|defaultdict|DefaultDict|OrderedDict|Counter)\b")
+GROWING = frozenset(("append", "extend", "insert", "add", "update", "setdefault", "appendleft"))
 
 
 def fill(cls: ClassV, obj: Obj, declared: Iterable[tuple[str, ast.AnnAssign]] = ()) -> None:
     """Put something unknown into the collections of an instance that other methods fill.
 
-    ``declared`` are the fields of a data class: one that is a list is empty in a new instance. An attribute that
+    ``declared`` are the fields of a data class: one that is a collection is empty in a new instance. An attribute that
     is None, an empty text or a switch until a method sets it is taken out: what it holds is to be asked of that method.
     """
     for attr, statement in declared:
-        if attr in fillers(cls) and _LIST.match(ast.unparse(statement.annotation)):
+        written = ast.unparse(statement.annotation) if attr in fillers(cls) else ""
+        if _LIST.match(written):
             obj.attrs[attr] = ListV([])
+        elif _MAPPING.match(written):
+            obj.attrs[attr] = DictV()
     for attr, value in list(obj.attrs.items()):
         if attr not in fillers(cls):
             continue
@@ -206,7 +210,7 @@ def _fills(func: FuncV) -> frozenset[str]:
         if node.__class__ is ast.Name:
             continue
         target: ast.AST | None = None
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _GROWING:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in GROWING:
             target = node.func.value
         elif isinstance(node, (ast.Attribute, ast.Subscript)) and isinstance(node.ctx, ast.Store):
             target = node.value if isinstance(node, ast.Subscript) else node

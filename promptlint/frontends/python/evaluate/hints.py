@@ -53,6 +53,13 @@ _LISTS = frozenset(
 _TUPLES = ("tuple", "Tuple")
 _MAPPINGS = frozenset(("dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict"))
 _FIXED = frozenset(("int", "bool", "float"))  # they hash alike in every process
+# What frameworks hand to the functions of an agent, and where it holds the program's own object.
+_CONTEXTS = {
+    "RunContext": "deps",
+    **dict.fromkeys(
+        ("RunContextWrapper", "ToolContext", "AgentHookContext", "Runtime", "ToolRuntime"), "context"
+    ),
+}
 _ALL_OF = ("values", "items")
 _OF_MAPPINGS = frozenset((*_ALL_OF, "get", "pop", "setdefault"))
 
@@ -204,6 +211,20 @@ def _is_elsewhere(cls: ClassV, method: str) -> bool:
     return _KEEPS.search(cls.name) is not None or (
         SENDS.search(method) is not None and _TEXT.search(cls.name) is None
     )
+
+
+def wrapped(m: Machine, func: FuncV, arg: ast.arg) -> Obj | None:
+    """Return what a framework wraps around an object of the program: ``ctx: RunContext[Deps]`` has it as ``ctx.deps``."""
+    outer = arg.annotation
+    if not isinstance(outer, ast.Subscript):
+        return None
+    kept = _CONTEXTS.get(getattr(outer.value, "id", getattr(outer.value, "attr", "")))
+    cls = annotated(m, outer.slice, func.module, func.closure) if kept else None
+    if kept is None or cls is None:
+        return None
+    found = Obj(name=arg.arg)
+    found.attrs[kept] = objects.symbolic(m, cls, f"{arg.arg}.{kept}")
+    return found
 
 
 def is_number(annotation: ast.expr) -> bool:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from promptlint.frontends.python.evaluate import access
 from promptlint.frontends.python.evaluate.conditions import guard_of, name_in
-from promptlint.frontends.python.evaluate.machine import Frame, Machine, join, repeat_parts
+from promptlint.frontends.python.evaluate.growing import GROWING
+from promptlint.frontends.python.evaluate.machine import Frame, Machine, join, repeat_parts, unknown_like
 from promptlint.frontends.python.evaluate.scrambling import scramble
 from promptlint.frontends.python.library import standard
 from promptlint.frontends.python.syntax.nodes import children, walk
 from promptlint.frontends.python.values.forms import is_history
-from promptlint.frontends.python.values.naming import OVER_TURNS, RETRIES
-from promptlint.frontends.python.values.values import Const, Item, ListV, Str, Unknown, Value, moment
-from promptlint.layout import Cause, Guard, Scope
+from promptlint.frontends.python.values.naming import HISTORY, OVER_TURNS, RETRIES
+from promptlint.frontends.python.values.pieces import Hole
+from promptlint.frontends.python.values.values import Const, DictV, Item, ListV, Str, Unknown, Value, moment
+from promptlint.layout import Cause, Confidence, Guard, Kind, Scope
 
 MAX_UNROLLED = 12  # statements of a body that is run for each element
+MAX_AGAIN = 2  # loops within one another that are run for a second round
 
 
 def run_for(m: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> bool:
@@ -140,7 +144,15 @@ def _body(
         with m.under(guard):
             _forget(frame, body, loop)
             start()
-            m.execute(body, frame)
+            empty = _empty(frame)
+            ended = m.execute(body, frame)
+            grown = _grown(frame, empty) if not ended and len(m.loops) <= MAX_AGAIN else ()
+            again = [name for name in grown if _used_before_it_grows(body, name)]
+            for name in again:
+                what = Cause(Kind.REQUEST_INPUT, Scope.REQUEST, name, Confidence.MEDIUM)
+                frame.names[name] = _of_last_round(frame.names[name], what)
+            if again:  # the next round, with what this one has left
+                m.execute(body, frame)
     finally:
         m.loops.pop()
         del m.guards[depth:]
@@ -154,6 +166,70 @@ def _body(
             frame.names[name] = Str(repeat_parts(guard, old.parts, value.parts))
         elif not (isinstance(value, Unknown) and value.loop):
             frame.names[name] = join(guard, old, [value, old])
+
+
+def added_up(m: Machine, node: ast.AugAssign, left: Value, right: Value, frame: Frame) -> Unknown:
+    """Return a number that something was added to: a counter of its loop; of each turn, more with every request."""
+    place, target = frame.module.place(node), node.target
+    name = getattr(target, "id", getattr(target, "attr", ""))
+    cause = left.cause
+    if cause is None and any(g.kind == "for" and HISTORY.search(g.name) for g in m.guards[-1:]):
+        cause = Cause(Kind.COUNTER, Scope.REQUEST, name, Confidence.MEDIUM, place)
+    loop = m.loops[-1] if m.loops and isinstance(right, Const) else 0
+    return Unknown(place, name=name, path=name, cause=cause, loop=loop, multiline=False)
+
+
+def _empty(frame: Frame) -> frozenset[str]:
+    """Return the names of texts and collections with nothing in them; a conversation goes on by rules of its own."""
+    return frozenset(
+        name for name, value in frame.names.items() if _is_empty(value) and not HISTORY.search(name)
+    )
+
+
+def _is_empty(value: Value) -> bool:
+    if isinstance(value, ListV):
+        return not value.items
+    if isinstance(value, DictV):
+        return not (value.entries or value.rest)
+    return isinstance(value, Str) and not value.parts
+
+
+def _grown(frame: Frame, names: frozenset[str]) -> frozenset[str]:
+    return frozenset(name for name in names if name in frame.names and not _is_empty(frame.names[name]))
+
+
+def _of_last_round(value: Value, cause: Cause) -> Value:
+    """Return what a loop has added, with the reason why there is more of it in each round."""
+    if isinstance(value, Unknown) and value.cause is None:
+        return unknown_like(value, cause=cause)
+    if isinstance(value, Str):
+        told = (
+            replace(p, cause=cause) if isinstance(p, Hole) and p.cause is None else p for p in value.parts
+        )
+        return Str(tuple(told))
+    if isinstance(value, ListV):
+        for item in value.items:
+            item.value = _of_last_round(item.value, cause)
+    elif isinstance(value, DictV):
+        for item in value.entries.values():
+            item.value = _of_last_round(item.value, cause)
+        value.rest = [_of_last_round(one, cause) for one in value.rest]
+    return value
+
+
+def _used_before_it_grows(body: list[ast.stmt], name: str) -> bool:
+    """Tell whether a loop makes something of a name in front of what it adds to it; how much there is does not count."""
+    inside = walk(*body)
+    measured = [n.test for n in inside if isinstance(n, ast.If | ast.While | ast.IfExp)]
+    measured += [n for n in inside if isinstance(n, ast.Call) and getattr(n.func, "id", "") == "len"]
+    receivers = [n.value for n in inside if isinstance(n, ast.Attribute) and n.attr in GROWING]
+    receivers += [n.value for n in inside if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store)]
+    apart = {id(n) for n in (*walk(*measured), *receivers)}
+    own = [n for n in inside if isinstance(n, ast.Name) and n.id == name]
+    used = [n.lineno for n in own if isinstance(n.ctx, ast.Load) and id(n) not in apart]
+    grows = [n.lineno for n in own if isinstance(n.ctx, ast.Store)]
+    grows += [n.lineno for n in receivers if isinstance(n, ast.Name) and n.id == name]
+    return bool(used and grows) and min(used) < min(grows)
 
 
 def _forget(frame: Frame, body: list[ast.stmt], loop: int) -> None:

@@ -209,6 +209,9 @@ def symbolic(m: Machine, cls: ClassV, name: str = "self") -> Obj:
 
             with m.project.reading(reads):
                 enter(m, init, made, record=False, steps=MAX_INIT_STEPS)
+            for part in made.attrs.values():
+                if isinstance(part, Obj):
+                    part.used = True
         declared = fields(cls) if is_data(cls) else {}
         growing.fill(cls, made, ((name, statement) for name, (_, statement) in declared.items()))
         m.instances[cls.node] = made, frozenset(reads)
@@ -256,8 +259,10 @@ def attribute(m: Machine, obj: Obj, attr: str, node: ast.expr, frame: Frame) -> 
     label = attr if obj.name in ("self", "cls", "") else f"{obj.name}.{attr}"
     written = writes(cls).get(attr) if cls is not None else None
     own = obj.attrs.get(attr)
-    if obj.kept is Scope.PROCESS and isinstance(own, (ListV, DictV)):
+    if (obj.used or obj.kept is Scope.PROCESS) and isinstance(own, (ListV, DictV)):
         growing.fill_later(obj, attr, frame.func)
+    elif obj.used and isinstance(own, Obj):
+        own.used = True
     if attr in obj.grown and isinstance(own, (ListV, DictV)):
         obj.grown.discard(attr)
         own.order = own.order or growing.order(m, obj, attr)

@@ -103,11 +103,7 @@ def _augassign(m: Machine, node: ast.AugAssign, frame: Frame) -> bool:
     elif isinstance(left, Const) and isinstance(right, Const) and not m.loops:
         value = known.arithmetic(node.op, left, right)
     else:
-        loop = m.loops[-1] if m.loops and isinstance(right, Const) else 0
-        name = getattr(target, "id", getattr(target, "attr", ""))
-        value = Unknown(
-            frame.module.place(node), name=name, path=name, cause=left.cause, loop=loop, multiline=False
-        )
+        value = loops.added_up(m, node, left, right, frame)
     assign(m, target, value, frame)
     return False
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from promptlint.catalog.model import Volatile
 from promptlint.frontends.python.evaluate import access, hints, mappings, methods, text
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, root_of
 from promptlint.frontends.python.library import dialogs, engines, files, loading, named, standard
 from promptlint.frontends.python.library.recent import WINDOWS, newest
 from promptlint.frontends.python.values.forms import is_history
-from promptlint.frontends.python.values.naming import SENDS, called_name
-from promptlint.frontends.python.values.pieces import Hole, Part, flat, worst
+from promptlint.frontends.python.values.naming import HISTORY, SENDS, called_name
+from promptlint.frontends.python.values.pieces import Hole, Part, flat, text_of, worst
 from promptlint.frontends.python.values.values import NONE, Declared, ListV, Str, Unknown, Value
 from promptlint.layout import Cause, Confidence, Kind, Scope
 from promptlint.source import Place
@@ -82,11 +84,39 @@ _LOSSY = frozenset(
         "any",
         "all",
         "print",
+        "sum",
         "setattr",
         "delattr",
         "vars",
     )
 )
+
+_SIMILAR = re.compile(
+    r"\bORDER BY\b.*(<[-=#+~]>|(distance|similarity|ts_rank\w*|bm25)\()|\bMATCH\s+[?:$%@]",
+    re.IGNORECASE | re.DOTALL,
+)
+_COUNTS = re.compile(
+    r"builtins\.(len|sum)|.*\.\w*(count\w*tokens?|tokens?_count\w*|num_tokens\w*|token_len\w*)"
+)
+
+
+def _counted(path: str, given: Arguments, node: ast.Call, frame: Frame) -> Unknown | None:
+    """Return how many turns a conversation has, or how long they are: more each time."""
+    if not _COUNTS.fullmatch(path) or not any(map(_over_turns, [*given.args[:1], *given.keywords.values()])):
+        return None
+    what, place = frame.module.text(node), frame.module.place(node)
+    grown = Cause(Kind.COUNTER, Scope.REQUEST, what, Confidence.MEDIUM, place)
+    return Unknown(place, name=what, cause=grown, multiline=False)
+
+
+def _over_turns(value: Value) -> bool:
+    """Tell whether a value is the turns of a conversation, or something of each of them."""
+    if isinstance(value, ListV) and value.items and not is_history(value):
+        return all(
+            any(guard.kind == "for" and HISTORY.search(guard.name) for guard in item.guards)
+            for item in value.items
+        )
+    return is_history(value)
 
 
 def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) -> Value:
@@ -99,15 +129,13 @@ def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
         result = handler(m, given, node, frame)
         if result is not None:
             return result
+    if (number := _counted(path, given, node, frame)) is not None:
+        return number
     if path in _LOSSY:
         if path == "builtins.print":
             return NONE
-        counted = given.get(0) if path == "builtins.len" else None
-        if is_history(counted):  # there are more of them each time
-            what = frame.module.text(node)
-            grown = Cause(Kind.COUNTER, Scope.REQUEST, what, Confidence.MEDIUM, place)
-            return Unknown(place, name=what, cause=grown, multiline=False)
-        return Unknown(place, name=getattr(counted, "name", ""), multiline=False)
+        measured = given.get(0) if path == "builtins.len" else None
+        return Unknown(place, name=getattr(measured, "name", ""), multiline=False)
     if path.startswith("builtins.") and path.count(".") == 1 and path.rsplit(".", 1)[-1][0].isupper():
         return Unknown(place, name=path)
     if path in _GENERATORS and any(v is not NONE for v in (*given.args, *given.keywords.values())):
@@ -160,7 +188,7 @@ def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
 
 def volatile(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) -> Cause | None:
     """Return why a call gives something else each time, by the catalogue."""
-    found = m.volatile(path)
+    found = m.volatile(path) or _by_query(given)
     if found is None:
         return None
     place = frame.module.place(node)
@@ -192,6 +220,14 @@ def volatile(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Fra
     return Cause(
         found.kind, scope, frame.module.text(node, 50), found.confidence, place, variant=found.variant
     )
+
+
+def _by_query(given: Arguments) -> Volatile | None:
+    """Tell that a database is asked for what is like something: ``ORDER BY embedding <-> $1``."""
+    query = given.args[0] if given.args else None
+    if isinstance(query, Str) and any(_SIMILAR.search(text_of(part)) for part in query.parts):
+        return Volatile(Kind.RETRIEVED, Scope.REQUEST, Confidence.HIGH)
+    return None
 
 
 def _seeded(given: Arguments) -> bool:

@@ -58,7 +58,8 @@ def _str(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | 
 def _number(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
     if len(given.args) == 1 and isinstance(given.args[0], Const):
         return given.args[0]
-    value = given.args[0] if given.args else NONE
+    first = given.args[0] if given.args else NONE
+    value = next((one for one in given.args if one.cause is not None), first)  # max(2048, needed)
     if isinstance(value, Unknown):
         return unknown_like(value, cause=value.cause, multiline=False)
     return Unknown(frame.module.place(node), cause=value.cause, multiline=False)

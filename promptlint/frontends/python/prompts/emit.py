@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 MARKERS = ("cache_control", "cachePoint", "cache_point", "prompt_cache_breakpoint")
 MAX_SEGMENTS = 4000
-_TEXT_KEYS = ("parts", "text", "content", "input_text")
+_TEXT_KEYS = ("parts", "text", "content", "input_text", "prompt")
 
 # Lists of messages that a program gives to each request: examples, documents, what the user said now.
 _GIVEN = re.compile(
@@ -297,11 +297,11 @@ class Emitter:
     def tools(self, value: Value, place: Place) -> None:
         """Append tool definitions."""
         self.section, self.role = Section.TOOLS, ""
-        items: Sequence[Item] = value.items if isinstance(value, ListV) else [Item(value, spread=True)]
+        items = _tools_of(value)
         order = value.order if isinstance(value, ListV) else value.cause
         if order is not None and order.kind is Kind.UNORDERED:
             self.parts((Hole(place, order.what, "tools", order),))
-            items = ()
+            items = []
         for index, item in enumerate(items):
             self.message = index
             # What tools come from says nothing of them; under which condition each is sent may.
@@ -320,6 +320,27 @@ def _is_picture(block: DictV) -> bool:
     kind = block.get("type")
     plain = kind.plain() if isinstance(kind, Str) else None
     return plain is not None and _PICTURE.search(plain) is not None
+
+
+def _tools_of(value: Value) -> list[Item]:
+    """Return the tools of a list, or of each that a condition chooses from; one that is empty leaves nothing to choose."""
+    if isinstance(value, ListV):
+        return value.items
+    if not (isinstance(value, Choice) and any(isinstance(one, ListV) for one in value.values)):
+        return [Item(value, spread=True)]
+    chosen = [
+        one
+        for one in value.values
+        if not (isinstance(one, Const) or (isinstance(one, ListV) and not one.items))
+    ]
+    if len(chosen) < 2:
+        return [item for one in chosen for item in _tools_of(one)]
+    return [
+        replace(item, guards=(replace(value.guard, branch=index), *item.guards))
+        for index, one in enumerate(value.values)
+        if one in chosen
+        for item in _tools_of(one)
+    ]
 
 
 def emitter_of(m: Machine) -> Emitter:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from promptlint.frontends.python.evaluate import access, text
@@ -119,7 +120,7 @@ def request(
     cause = callee.cause if aim is None else aim.cause
     if cause is not None and cause.kind in (Kind.RANDOM, Kind.ROUTING):
         observations.append(Observation("replica-random", place, frame.module.text(node.func), cause=cause))
-    if not emitter.segments and not observations:
+    if not (emitter.segments or observations or any(one.cause for one in parameters)):
         return None
     model = next((access.plain(v) for _n, v, _a in carried.get("model", ())), None)
     gaps = emitter.gaps + (("the evaluation budget was used up here",) if m.exhausted else ())
@@ -215,7 +216,7 @@ def _parameters(
                         data={"name": name, "choices": " / ".join(choices)},
                     )
                 )
-    for name, value, at in carried.get("keys", ()):
+    for name, value, at in chain(carried.get("keys", ()), carried.get("prompt", ())):
         out.extend(cache_keys(name, value, frame.module.place(at)))
     return out, flips
 

@@ -23,6 +23,7 @@ from promptlint.frontends.python.readings.departing import departing
 from promptlint.frontends.python.readings.downgrading import downgrading
 from promptlint.frontends.python.readings.dropping import dropping
 from promptlint.frontends.python.readings.forgetting import forgetting
+from promptlint.frontends.python.readings.marking import stopping
 from promptlint.frontends.python.readings.placing import placing
 from promptlint.frontends.python.readings.sliding import sliding
 from promptlint.frontends.python.readings.speaking import speaks_to_a_model
@@ -36,7 +37,7 @@ from promptlint.frontends.python.readings.turnlists import (
     numbers,
     read,
 )
-from promptlint.frontends.python.readings.withholding import withdrawn, withheld
+from promptlint.frontends.python.readings.withholding import reduced, withdrawn, withheld
 from promptlint.frontends.python.syntax.nodes import definitions, walk, within
 from promptlint.frontends.python.values.modules import Module
 from promptlint.frontends.python.values.naming import HISTORY
@@ -72,9 +73,12 @@ def trimming(module: Module) -> list[Layout]:
     kept = frozenset().union(*map(kept_turns, bodies))
     bodies = [replace(body, lists=body.lists | kept) for body in bodies] if kept else bodies
     faults: list[Seen] = [_faults(body) for body in bodies]
+    if "cache" in text:
+        faults.append(stopping(bodies))
     if "tools=" in text:
         outer = _outermost([body.function for body in bodies])
         faults += (withheld(function) for function in outer if "tools=" in module.lines(function))
+        faults.append(reduced(outer))
     seen = [
         Observation(what, module.place(node), module.text(node), confidence=Confidence.MEDIUM)
         for form in faults

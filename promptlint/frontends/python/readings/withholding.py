@@ -10,6 +10,9 @@ They stand in front of everything; a loop that takes them away for its last roun
     reply = create(messages=messages, tools=tools)
     messages.append(reply)
     create(messages=messages)                     the same conversation, without the tools in front of it
+
+    self._call()                                  a function that sends the conversation with all its tools
+    self._call(tools=[FINISH])                    and with one
 """
 
 from __future__ import annotations
@@ -145,6 +148,77 @@ def withheld(function: Function) -> Seen:
         ):
             none = next((k.value for k in later.call.keywords if k.arg == "tools"), later.call)
             yield "tools-changed", none
+
+
+def reduced(functions: list[Function]) -> Seen:
+    """Yield the tools with which one caller of a function that sends a conversation replaces those of the others."""
+    senders = {function.name: function for function in functions if _takes_tools(function)}
+    calls: dict[str, list[tuple[ast.Call, ast.expr | None]]] = {}
+    for function in functions if senders else ():
+        for node in walk(function):
+            if (
+                isinstance(node, ast.Call)
+                and (name := last_name(node.func)) in senders
+                and name != function.name
+            ):
+                tools = next((k.value for k in node.keywords if k.arg == "tools"), None)
+                if all(k.arg is not None for k in node.keywords):
+                    calls.setdefault(ast.unparse(node.func), []).append((node, _set_to(tools, function)))
+    for made in calls.values():
+        asks_again = "tools or " in ast.unparse(senders[last_name(made[0][0].func) or ""])
+        all_of = {_conversation(call) for call, tools in made if tools is None or not _is_part(tools)}
+        for call, tools in made:
+            if tools is None or not _is_part(tools) or (asks_again and _is_nothing(tools)):
+                continue
+            if _conversation(call) in all_of:
+                yield "tools-changed", next(k.value for k in call.keywords if k.arg == "tools")
+
+
+def _takes_tools(function: Function) -> bool:
+    """Tell whether a function sends turns that it does not make, with tools that its caller may give."""
+    args = function.args
+    named = any(arg.arg == "tools" for arg in (*args.args, *args.kwonlyargs))
+    if not (named or args.kwarg):
+        return False
+    for node in walk(function):
+        given: dict[object, ast.expr] = {}
+        if isinstance(node, ast.Call):
+            given = {k.arg: k.value for k in node.keywords}
+        elif isinstance(node, ast.Dict):  # of options, into which the caller's are put
+            given = {
+                getattr(key, "value", None): value for key, value in zip(node.keys, node.values, strict=True)
+            }
+        sent = next((value for name, value in given.items() if name in SENT_AS), None)
+        if sent is not None and (args.kwarg or "tools" in given):
+            return any(is_turns(part) or isinstance(part, ast.Name) for part in parts_of(sent))
+    return False
+
+
+def _set_to(tools: ast.expr | None, function: Function) -> ast.expr | None:
+    """Return what a name was last set to in a function, or the expression itself."""
+    if not isinstance(tools, ast.Name):
+        return tools
+    values = [
+        n.value for n in walk(function) if isinstance(n, ast.Assign) and last_name(n.targets[0]) == tools.id
+    ]
+    return values[-1] if values else tools
+
+
+def _is_part(tools: ast.expr) -> bool:
+    """Tell whether an expression is no tools, one of them, or a choice of them."""
+    if isinstance(tools, ast.ListComp):
+        return any(g.ifs and _TOOLS.search(last_name(g.iter) or "") for g in tools.generators)
+    if isinstance(tools, ast.List):
+        return len(tools.elts) <= 1 and not any(isinstance(one, ast.Starred) for one in tools.elts)
+    return False
+
+
+def _conversation(call: ast.Call) -> str:
+    """Return how a call names the turns that it hands on, "" where it hands on none."""
+    turns = next((k.value for k in call.keywords if k.arg in SENT_AS), None)
+    if turns is None and call.args and is_turns(call.args[0]):
+        turns = call.args[0]
+    return ast.unparse(turns) if turns is not None else ""
 
 
 def _place(node: ast.expr | ast.stmt) -> tuple[int, int]:

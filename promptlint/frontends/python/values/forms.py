@@ -174,6 +174,8 @@ def promptish(given: Arguments) -> bool:
             return True
         if isinstance(value, ListV) and any(is_message(i.value) or is_long(i.value) for i in value.items):
             return True
+        if isinstance(value, DictV) and value.get("prompt") is not None:
+            return True
     return any(
         k in given.keywords
         for k in ("messages", "system", "system_prompt", "prompt", "instructions", "tools")

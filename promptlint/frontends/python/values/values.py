@@ -331,7 +331,9 @@ class ClassV(Value):
 class Obj(Value):
     """An instance of a project class, or of a library class that the evaluator models (``kind``)."""
 
-    __slots__ = ("attrs", "born", "busy", "cls", "grown", "kept", "kind", "name", "pending", "place")
+    __slots__ = (
+        *("attrs", "born", "busy", "cls", "grown", "kept", "kind", "name", "pending", "place", "used"),
+    )
 
     def __init__(
         self, cls: ClassV | None = None, kind: str = "", name: str = "", place: Place | None = None
@@ -344,6 +346,7 @@ class Obj(Value):
         self.busy: set[str] = set()
         self.grown: set[str] = set()  # collections that other methods have filled before
         self.kept: Scope | None = Scope.SESSION  # how long it lives; None: made anew for each request
+        self.used = False  # part of an object that was there before: somebody has called its methods
         self.pending: Callable[[], object] | None = None  # the constructor, until an attribute is asked for
         self.born = next(_made)
 

@@ -1,0 +1,75 @@
+"""Cache marks on turns that are kept: there are only so many, and those on old turns have to be taken off.
+
+::
+
+    if self.results % 10 == 0 and self.marks() < 4:
+        block["cache_control"] = MARK                the fortieth result gets the last one
+    self.messages.append({"role": "user", "content": [block]})
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+
+from promptlint.frontends.python.readings.turnlists import Body, Seen, is_turns, last_name
+from promptlint.frontends.python.syntax.nodes import walk
+from promptlint.frontends.python.values.naming import is_about_marks
+
+_COUNT = re.compile(r"mark|cache|breakpoint|checkpoint", re.IGNORECASE)
+_MOST = 4  # marks that a request may have
+_TAKES_OFF = frozenset(("pop", "remove", "clear", "discard"))
+
+
+def stopping(bodies: Sequence[Body]) -> Seen:
+    """Yield the conditions that stop setting marks when there are enough, where nothing ever takes one off."""
+    if any(
+        _takes_off(node)
+        for body in bodies
+        for node in (*body.of(ast.Call), *body.of(ast.Delete), *body.of(ast.Assign))
+    ):
+        return
+    for body in bodies:
+        if not any(_keeps(call) for call in body.of(ast.Call)):
+            continue
+        for test in body.of(ast.If):
+            if _is_room(test.test, body) and any(map(_marks, walk(*test.body))):
+                yield "mark-stops", test.test
+
+
+def _takes_off(node: ast.AST) -> bool:
+    """Tell whether a statement takes marks off, or builds turns anew without them."""
+    if isinstance(node, ast.Call):
+        named = node.func.attr if isinstance(node.func, ast.Attribute) else last_name(node.func) or ""
+        return named in _TAKES_OFF and is_about_marks(node)
+    if isinstance(node, ast.Delete):
+        return is_about_marks(node)
+    none = isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and node.value.value is None
+    return none and is_about_marks(node)
+
+
+def _keeps(call: ast.Call) -> bool:
+    """Tell whether a call adds to a conversation that an object keeps."""
+    func = call.func
+    adds = isinstance(func, ast.Attribute) and func.attr in ("append", "extend")
+    kept = func.value if isinstance(func, ast.Attribute) else func
+    return adds and isinstance(kept, ast.Attribute) and is_turns(kept)
+
+
+def _is_room(test: ast.expr, body: Body) -> bool:
+    """Tell whether a condition asks if there are fewer marks than a request may have."""
+    for node in walk(test):
+        if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Lt | ast.LtE):
+            most = body.number(node.comparators[0])
+            counted = ast.unparse(node.left)
+            # A number that this call begins with counts the marks of one request.
+            if most is not None and most <= _MOST and _COUNT.search(counted) and "self" in counted:
+                return True
+    return False
+
+
+def _marks(node: ast.AST) -> bool:
+    """Tell whether a statement sets a mark."""
+    target = node.targets[0] if isinstance(node, ast.Assign) else None
+    return isinstance(target, ast.Subscript) and is_about_marks(target.slice)
