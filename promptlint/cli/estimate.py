@@ -83,21 +83,26 @@ def command(
 
     Give the tokens of the reusable --prefix and the --new ones behind it, or PROMPT: a file (or
     FILE.py:FUNCTION) whose longest prompt is taken. What all requests of a day share is its prefix; new is
-    the rest of its fixed text and what its holes hold: --new tokens, or one each.
+    the rest of its fixed text and what its holes hold: --new tokens, or one each. Provider and model are
+    those that the prompt is sent to, as `layout` shows them, unless --profile and --model name others.
     """
     from promptlint.catalog.locate import own_files
     from promptlint.estimate import Question, estimate
     from promptlint.estimate.render import text
 
     paths = (prompt.rpartition(":")[0] or prompt,) if prompt else ()
-    settings = read_config(config, isolated, paths, model=model or None)
+    settings = read_config(config, isolated, paths, profile=profile or None, model=model or None)
     said: tuple[str, ...] = ()
+    open_holes = 0
     if prompt is not None:
         found = _counted(prompt, settings)
         said = (found.said,)
         if prefix is None and not break_at and found.reordered > found.prefix:
             break_at = (found.reordered,)  # what reordering would give
         prefix = found.prefix if prefix is None else prefix
+        model = settings.model or ("" if profile else found.model)  # another provider serves other models
+        profile = profile or found.profile
+        open_holes = found.holes if new is None else 0
         new = max(1, found.fixed + (found.holes if new is None else new))
     if prefix is None or new is None:
         raise UsageError("no token counts", "give --prefix and --new, or the file of a prompt")
@@ -122,6 +127,7 @@ def command(
             break_at,
             own_files(settings.catalogs),
             said,
+            open_holes,
         )
     )
     if format_ == "json":
@@ -133,24 +139,41 @@ def command(
 
 @dataclass(frozen=True, slots=True)
 class _Counted:
-    """Tokens of a prompt: its prefix, the fixed text behind it, its prefix with stable text first."""
+    """Tokens of a prompt: its prefix, the fixed text behind it, its prefix with stable text first.
+
+    ``profile`` and ``model`` are those that the prompt is measured for.
+    """
 
     prefix: int
     fixed: int
     reordered: int
     holes: int
+    profile: str
+    model: str
     said: str
 
 
 def _counted(prompt: str, settings: Config) -> _Counted:
-    """Count the longest prompt in a file."""
-    from promptlint.engine.inspect import inspect
-    from promptlint.layout import Scope
+    """Count the longest prompt in a file, of those that `layout` shows."""
+    from promptlint.engine.inspect import inspect, variants
+    from promptlint.layout import LayoutKind, Scope
 
-    found = max(inspect(prompt, settings, Path.cwd(), {}), key=lambda one: one.measure.total)
+    shown = [group[0] for group in variants(inspect(prompt, settings, Path.cwd(), {}))]
+    found = max(shown, key=lambda one: (one.measure.total, one.layout.kind is LayoutKind.REQUEST))
     measure = found.measure
     prefix = measure.prefix(Scope.DAY).tokens
     holes = sum(segment.is_hole for segment in measure.layout.segments)
     about = "about " if measure.estimated else ""
-    said = f"{measure.layout.name}: {about}{counted(measure.total, 'token')} of fixed text ({measure.counter.name}), {counted(holes, 'hole')}"
-    return _Counted(prefix, measure.total - prefix, found.reordered.prefix(Scope.DAY).tokens, holes, said)
+    said = (
+        f"{measure.layout.name}: {about}{counted(measure.total, 'token')} of fixed text ({measure.counter.name}), "
+        f"{counted(holes, 'hole')}, cache {measure.profile.name}"
+    )
+    return _Counted(
+        prefix,
+        measure.total - prefix,
+        found.reordered.prefix(Scope.DAY).tokens,
+        holes,
+        measure.profile.name,
+        measure.layout.model,
+        said,
+    )

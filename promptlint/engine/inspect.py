@@ -64,8 +64,9 @@ def inspect(target: str, config: Config, cwd: Path, values: Mapping[str, Any]) -
 
 
 def variants(found: Sequence[Inspected]) -> list[list[Inspected]]:
-    """Return prompts in groups of one function; the longest comes first, and holds most of the others' text.
+    """Return prompts in groups of one function; the first is the longest, and holds most of the others' text.
 
+    Where there is a request, it is the longest request: a message of it is part of what is sent.
     A function that is called from several places, or that adds to a prompt step by step, gives one prompt for
     each of them.
     """
@@ -76,8 +77,12 @@ def variants(found: Sequence[Inspected]) -> list[list[Inspected]]:
             groups.append([one])
         else:
             group.append(one)
-            group.sort(key=lambda one: -one.measure.total)
+            group.sort(key=_weight, reverse=True)
     return groups
+
+
+def _weight(one: Inspected) -> tuple[bool, int]:
+    return one.layout.kind is LayoutKind.REQUEST, one.measure.total
 
 
 def _alike(one: Layout, other: Layout) -> bool:

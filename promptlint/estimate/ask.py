@@ -53,6 +53,7 @@ class Question:
     break_at: tuple[int, ...] = ()
     extra: Sequence[Path] = ()
     said: tuple[str, ...] = ()  # what the counts themselves assume
+    open_holes: int = 0  # of ``new``: holes that count one token each, since nobody said what they hold
 
 
 def estimate(question: Question) -> Estimate:
@@ -106,6 +107,7 @@ def estimate(question: Question) -> Estimate:
         breaks(question.prefix, question.new, question.break_at),
         question.reuses,
         tuple(said),
+        question.open_holes,
     )
 
 

@@ -52,6 +52,10 @@ def _compute(estimate: Estimate) -> list[str]:
         )
     else:
         lines.append(speed)
+    if estimate.open_holes:
+        lines.append(
+            f"  at most: {counted(estimate.open_holes, 'hole')} counted as 1 token each; --new says how many they hold"
+        )
     if len(estimate.breaks) > 1:
         lines.append("  if the first change stood at token")
         lines += [
@@ -112,6 +116,12 @@ def _money(money: Money, estimate: Estimate) -> list[str]:
             f"  the prefix is under the minimum of {money.below_minimum:,}{other} tokens: nothing is cached"
         )
         return ["money", head, short, ""]
+    if money.read_multiplier == money.write_multiplier == 1 and money.price is None:
+        return [
+            "money",
+            f"  {money.profile}: no token has a price of its own; a hit saves compute and time",
+            "",
+        ]
     lines = ["money", f"{head}; it pays {even}"]
     lines.append("  the prefix alone, against no cache:")
     shown = {*_SHOWN_USES, estimate.reuses + 1 if estimate.reuses is not None else 1}

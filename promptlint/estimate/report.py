@@ -33,6 +33,7 @@ class Estimate:
     breaks: tuple[Break, ...]
     reuses: int | None
     assumptions: tuple[str, ...]
+    open_holes: int = 0  # that count one token each: what is saved is at most what the ledgers say
 
     @property
     def expected(self) -> Uses | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from promptlint.layout import Guard, Layout, Scope, Segment
+from promptlint.layout import Guard, Layout, LayoutKind, Scope, Segment
 from promptlint.prefix.measure import Measure
 from promptlint.prefix.reusable import Reusable
 from promptlint.reporters.mask import mask
@@ -70,8 +70,9 @@ def render_layout(view: View, *, color: bool, width: int = 110) -> str:
     block = f", blocks of {profile.block_tokens}" if profile.block_tokens else ""
     lines = [f"{layout.name}: {total} ({measure.counter.name}), cache {profile.name}{block}"]
     if view.variants > 1:
+        which = "request " if layout.kind is LayoutKind.REQUEST else ""
         lines.append(
-            f"  the longest of {view.variants} variants, by callers, branches and steps; --all shows each"
+            f"  the longest {which}of {view.variants} variants, by callers, branches and steps; --all shows each"
         )
     lines += [f"  not complete: {gap}" for gap in layout.gaps]
     lines += [

@@ -126,6 +126,43 @@ def test_estimate_says_what_reordering_would_give(tmp_path: Path, monkeypatch: p
     assert [row["reusable_ratio"] > 0.9 for row in rows] == [False, True]
 
 
+ASK = """from openai import OpenAI
+
+RULES = "Check the order line by line. Name the line that you rely on. " * 100
+
+
+def ask(question: str) -> str:
+    answer = OpenAI().chat.completions.create(
+        model="gpt-4o",
+        messages=[{"role": "system", "content": RULES}, {"role": "user", "content": question}],
+    )
+    return answer.choices[0].message.content
+"""
+
+
+def test_estimate_takes_provider_and_model_from_the_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ask.py").write_text(ASK)
+    shown = run("estimate", "ask:ask")
+    assert "openai-auto, gpt-4o: write 1, read 0.5 times" in shown
+    assert "no provider named" not in shown
+    assert "at most: 1 hole counted as 1 token each; --new says how many they hold" in shown
+    assert "at most" not in run("estimate", "ask:ask", "--new", "300")
+    assert "anthropic: write 1.25" in run("estimate", "ask:ask", "--profile", "anthropic")
+
+
+def test_estimate_prices_no_provider_for_an_open_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prompt.j2").write_text("Check the order line by line. " * 20 + "{{ question }}")
+    shown = run("estimate", "prompt.j2", "--model", "llama-3.1-8b", "--device", "h100")
+    assert "vllm: no token has a price of its own; a hit saves compute and time" in shown
+    assert "anthropic" not in shown
+
+
 def test_dollars_beside_a_saving_are_said_to_be_costs() -> None:
     shown = run("estimate", "--isolated", "--prefix", "4000", "--new", "200", "--model", "gpt-4o")
     assert "it pays from the first reuse on" in shown

@@ -160,9 +160,17 @@ def test_variants_of_one_function_are_shown_once(run: Run, tree: Tree) -> None:
     names = [head.partition(":")[0] for head in heads]
     assert names.count("request in say") == 2  # two requests, whatever they share
     assert sum(name.endswith("in system") for name in names) == 1
-    assert "  the longest of " in out
+    assert "  the longest request of " in out
     full = run("layout", "--isolated", "app.py", "--all")[1]
     assert full.count("of fixed text (") > len(heads)
-    assert "the longest of" not in full
+    assert "the longest" not in full
     shown = json.loads(run("layout", "--isolated", "app.py", "--format", "json")[1])
     assert len(shown) == full.count("of fixed text (")
+
+
+def test_a_request_stands_for_its_messages(run: Run, tree: Tree) -> None:
+    """Its system message is as long as the request, whose question has no fixed text."""
+    tree({"chat.py": PROGRAM})
+    out = run("layout", "--isolated", "chat:ask")[1]
+    assert out.startswith("request in ask: ")
+    assert "cache openai-auto" in out.splitlines()[0]

@@ -198,3 +198,24 @@ def test_requests_sent_before_the_first_answer_begins(write_log: Callable[..., P
     reasons = {row["line"]: row["evidence"]["reason"] for row in result.findings}
     assert reasons == {2: "written but not yet readable", 3: "written but not yet readable"}
     assert result.tally.reasons["read"] == 1
+
+
+@pytest.mark.parametrize("counts", [True, False], ids=["counted by the provider", "by the rules"])
+def test_requests_under_the_minimum_are_counted_as_such(write_log: Callable[..., Path], counts: bool) -> None:
+    """Ten questions of 300 tokens to a model that caches from 1,024: nothing was read, and nothing is lost."""
+    log = Provider("openai")
+    for number in range(10):
+        log.send(chat(manual("a kiosk", 15), f"Question {number}?"))
+    if not counts:
+        for row in log.rows:
+            row["response"].pop("usage", None)
+    result = analyze([write_log(*log.rows)], [], Options())
+    assert result.findings == []
+    assert result.tally.reasons == {"first request": 1, "under the minimum": 9}
+
+
+def test_a_question_of_its_own_has_nothing_to_read(write_log: Callable[..., Path]) -> None:
+    log = Provider("openai")
+    for topic in ("a bakery", "a port"):
+        log.send(chat(manual(topic), TALK[0]), thread=topic)
+    assert analyze([write_log(*log.rows)], [], Options()).tally.reasons["read"] == 0

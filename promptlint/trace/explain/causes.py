@@ -81,7 +81,7 @@ class Explainer:
         rules = self._rules(base, before, entry, spot, agreed, reading, ledger)
         candidates = [found for found in (content, rules) if found]
         if not candidates:
-            return base
+            return replace(base, reason=_without_fault(base, entry, ledger))
         return max(candidates, key=lambda outcome: outcome.lost)
 
     @staticmethod
@@ -301,6 +301,13 @@ _OBSTACLES: dict[Obstacle, tuple[Reason, Kind]] = {
     Obstacle.NOT_YET_READABLE: (Reason.NOT_YET_READABLE, Kind.OTHER),
     Obstacle.PARAMETER: (Reason.PARAMETER, Kind.PARAMETER_CHANGE),
 }
+
+
+def _without_fault(base: Outcome, entry: Entry, ledger: Ledger | None) -> Reason:
+    """Say what became of a request that lost nothing that somebody could mend."""
+    if base.read:
+        return Reason.READ
+    return Reason.BELOW_MINIMUM if ledger and entry.borders[-1] < ledger.minimum else Reason.NOTHING
 
 
 def _in_last_turn(before: Entry, spot: Spot) -> bool:

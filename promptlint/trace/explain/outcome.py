@@ -23,6 +23,7 @@ class Reason(StrEnum):
     ROUTED = "routed elsewhere or evicted"
     NOT_YET_READABLE = "written but not yet readable"
     COMPACTED = "history compacted"
+    NOTHING = "nothing to read"
     READ = "read"
 
 
