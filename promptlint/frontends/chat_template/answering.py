@@ -6,12 +6,16 @@ the answer behind a text that is not there, and computes it again::
 
     asked for     …<|assistant|>\\n<think>\\n\\n</think>\\n\\n
     then printed  …<|assistant|>\\nThe answer.
+
+A thought that is only opened belongs to the answer. Where no answer is printed with its thought, all of them are
+computed again as well.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from promptlint.frontends.chat_template.conversations import Conversation
 from promptlint.frontends.chat_template.growth import common, placed, values
@@ -19,6 +23,7 @@ from promptlint.frontends.chat_template.render import Renderer
 from promptlint.frontends.chat_template.sandbox import Event, RefusedError, RenderError
 
 _OPEN, _CLOSE = "<think>", "</think>"
+_CUT = re.compile(r"split\(\s*['\"]</think>")
 #: What clients set so that a model answers at once.
 AT_ONCE = "enable_thinking"
 Options = Sequence[dict[str, object]]
@@ -43,23 +48,44 @@ def unkept(
 ) -> Unkept | None:
     """Return what a template adds in front of answers and does not keep, with one of the ``options``.
 
-    A text that opens a thought is not looked at: what the model thinks belongs to the answer.
-
     Raises:
         TooExpensiveError: a limit of the sandbox is reached.
     """
     plain = [one for one in tried if one.name.startswith("turns")]
     for option in options:
+        keeps = _keeps_thoughts(renderer, tried, fixed | option)
         for conversation in plain:
             for length in _asking(conversation):
                 try:
                     found = _compare(renderer, conversation, length, fixed | option)
                 except (RefusedError, RenderError):
                     continue
-                if found is not None:
-                    shown = "".join(f"{name}={value}" for name, value in option.items())
-                    return Unkept(*found, conversation.name, shown)
+                if found is None or (found[2].count(_OPEN) > found[2].count(_CLOSE) and keeps):
+                    continue
+                shown = "".join(f"{name}={value}" for name, value in option.items())
+                return Unkept(*found, conversation.name, shown)
     return None
+
+
+def _keeps_thoughts(renderer: Renderer, tried: list[Conversation], fixed: dict[str, object]) -> bool:
+    """Tell whether the newest answer is printed with what was thought for it, however the client gives that."""
+    for conversation in tried:
+        thought = next((marker for marker in conversation.markers if marker.kind == "reasoning"), None)
+        if thought is None or thought.message is None:
+            continue
+        try:
+            text = renderer.render(values(conversation, thought.message + 1, fixed))
+        except (RefusedError, RenderError):
+            continue
+        if thought.word in text:
+            return True
+    return False
+
+
+def cut_in(found: Unkept, text: str) -> Unkept:
+    """Return a finding at the place where a template's text takes the thoughts out of answers, if there is one."""
+    cut = _CUT.search(text) if found.text.endswith(_OPEN) else None
+    return found if cut is None else replace(found, offset=cut.start(), after=found.offset)
 
 
 def _asking(conversation: Conversation) -> Iterator[int]:
@@ -79,12 +105,11 @@ def _compare(
     request = renderer.render(given, asked)
     later = renderer.render(values(conversation, length + 1, fixed), told)
     at = common(request, later)
-    added = request[at:]
-    if added.count(_OPEN) > added.count(_CLOSE) or _bare(later).startswith(_bare(request)):
+    if _bare(later).startswith(_bare(request)):
         return None
     if at < len(renderer.render(values(conversation, length, fixed))):
         return None  # a turn is written otherwise, which the growth test tells
-    return _printed(asked, request, at), _printed(told, later, at), added.strip()
+    return _printed(asked, request, at), _printed(told, later, at), request[at:].strip()
 
 
 def _bare(text: str) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from jinja2 import nodes
+
 from promptlint.frontends.base import Delimiters
-from promptlint.frontends.chat_template.answering import AT_ONCE, Unkept, unkept
+from promptlint.frontends.chat_template.answering import AT_ONCE, Unkept, cut_in, unkept
 from promptlint.frontends.chat_template.clock import ClockCall, clock_calls
 from promptlint.frontends.chat_template.conversations import (
     NAMES,
@@ -15,7 +17,7 @@ from promptlint.frontends.chat_template.conversations import (
     conversation,
     words,
 )
-from promptlint.frontends.chat_template.growth import Rewrite, rewrites, values
+from promptlint.frontends.chat_template.growth import Rewrite, gathered, rewrites, values
 from promptlint.frontends.chat_template.meter import Meter, TooExpensiveError
 from promptlint.frontends.chat_template.render import Renderer
 from promptlint.frontends.chat_template.sandbox import Event, RefusedError, RenderError
@@ -92,6 +94,7 @@ def examine(text: str, meter: Meter | None = None) -> Examination:
         if AT_ONCE in text:
             options.append({AT_ONCE: False})
         left = unkept(renderer, tried, TOKENS, options)
+        left = cut_in(left, text) if left is not None else None
     except TooExpensiveError as error:
         gaps.append(f"rendering was stopped: {error}")
         clocks = clocks or tuple(clock_calls(written, None, (), TOKENS))
@@ -101,7 +104,18 @@ def examine(text: str, meter: Meter | None = None) -> Examination:
     if late is not None and moved is not None:
         late = replace(late, offset=moved.offset)
     names = tuple(candidate.name for candidate in tried)
-    return Examination(clocks, _clearest(found), late, left, names, tuple(gaps))
+    return Examination(clocks, tuple(_placed(_clearest(found), written)), late, left, names, tuple(gaps))
+
+
+def _placed(found: tuple[Rewrite, ...], tree: nodes.Template) -> Iterator[Rewrite]:
+    """Yield each rewrite where the template decides it: a system text that grows is gathered in a loop."""
+    at = gathered(tree)
+    for one in found:
+        yield (
+            one
+            if at is None or one.mechanism != "system" or one.offset != one.before
+            else replace(one, offset=at)
+        )
 
 
 def _accepted(renderer: Renderer) -> Iterator[Conversation]:

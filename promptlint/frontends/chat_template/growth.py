@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from jinja2 import nodes
+
 from promptlint.frontends.chat_template.conversations import Conversation, Marker, words
 from promptlint.frontends.chat_template.render import Renderer
 from promptlint.frontends.chat_template.sandbox import Event, RefusedError, RenderError
@@ -55,6 +57,27 @@ def rewrites(renderer: Renderer, conversation: Conversation, fixed: dict[str, ob
         if earlier is not None and not _grows(earlier[1], text):
             yield _explain(renderer, conversation, fixed, earlier, (length, text))
         earlier = length, text
+
+
+def gathered(tree: nodes.Template) -> int | None:
+    """Return where a loop adds to a text that is printed elsewhere, if there is one such place.
+
+    ``{% set ns.system = ns.system + message.content %}``
+    """
+    found = {
+        step.lineno
+        for loop in tree.find_all(nodes.For)
+        for step in loop.find_all(nodes.Assign)
+        if isinstance(step.target, nodes.NSRef) and _adds_to(step.node, step.target)
+    }
+    return found.pop() if len(found) == 1 else None
+
+
+def _adds_to(value: nodes.Node, target: nodes.NSRef) -> bool:
+    return not isinstance(value, nodes.Const) and any(
+        isinstance(part.node, nodes.Name) and (part.node.name, part.attr) == (target.name, target.attr)
+        for part in value.find_all(nodes.Getattr)
+    )
 
 
 def values(conversation: Conversation, length: int, fixed: dict[str, object]) -> dict[str, object]:

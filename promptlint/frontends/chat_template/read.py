@@ -136,13 +136,16 @@ def _observations(where: _Where, examination: Examination) -> Iterator[Observati
 
 def _unkept(unkept: Unkept, where: _Where) -> Observation:
     related: tuple[Step, ...] = ()
+    opens = unkept.text.endswith("<think>")
     if not where.same_tag(unkept.offset, unkept.after):
-        related = (where.step(unkept.after, "the answer's turn is printed here"),)
+        note = "the model goes on from here" if opens else "the answer's turn is printed here"
+        related = (where.step(unkept.after, note),)
     option = f" with {unkept.option}" if unkept.option else ""
+    left_out = ", and no answer is printed with its thought" if opens else ""
     return Observation(
         "template-answers",
         where.place(unkept.offset),
-        detail=f"{unkept.text!r}{option}{where.line(unkept.offset)}",
+        detail=f"{unkept.text!r}{option}{left_out}{where.line(unkept.offset)}",
         related=related,
         data={"option": unkept.option, "conversation": unkept.conversation},
     )

@@ -289,6 +289,22 @@ def test_an_opened_thought_belongs_to_the_answer() -> None:
     assert not observed(PLAIN.replace("<|assistant|>", "<|assistant|><think>\\n"))
 
 
+def test_an_opened_thought_that_is_cut_out_of_every_answer() -> None:
+    text = """\
+{%- for message in messages %}
+    {%- set content = message.content %}
+    {%- if message.role == 'assistant' and '</think>' in content %}
+        {%- set content = content.split('</think>')[-1] %}
+    {%- endif %}
+    {{- '<|' + message.role + '|>' + content + '<|end|>\\n' }}
+{%- endfor %}
+{%- if add_generation_prompt %}{{- '<|assistant|><think>\\n' }}{%- endif %}
+"""
+    ((observation, line),) = observed(text)
+    assert (observation.what, line) == ("template-answers", line_of(text, "split"))
+    assert observation.detail.endswith("no answer is printed with its thought")
+
+
 def test_an_empty_thought_where_the_caller_wants_no_thinking() -> None:
     text = PLAIN.replace(
         "{{- '<|assistant|>' }}",
@@ -308,3 +324,17 @@ def test_a_long_result_that_is_cut_once_it_is_old() -> None:
     ((observation, line),) = observed(text)
     assert (observation.what, observation.data["mechanism"]) == ("template-rewrites", "tool-results")
     assert line == line_of(text, "<|end|>")
+
+
+def test_a_system_text_that_is_gathered_in_front() -> None:
+    text = """\
+{%- set ns = namespace(system='') %}
+{%- for message in messages %}
+    {%- if message.role == 'system' %}{% set ns.system = ns.system + message.content %}{% endif %}
+{%- endfor %}
+{{- '[' + ns.system + ']' }}
+{%- for message in messages if message.role != 'system' %}{{ '[' + message.content + ']' }}{% endfor %}
+"""
+    ((observation, line),) = observed(text)
+    assert (observation.what, observation.data["mechanism"]) == ("template-rewrites", "system")
+    assert line == line_of(text, "set ns.system = ns.system")
