@@ -122,3 +122,26 @@ def test_the_join_that_makes_the_text(tmp_path: Path, expression: str, expected:
     texts = list(plan(report.active, report.load).texts.values())
     assert len(texts) == (0 if expected is None else 1)
     assert expected is None or expected in texts[0]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        '"Topics:\\n" + "\\n".join(f"- {topic}" for topic in TOPICS) + RULES',
+        '"Topics:\\n" + "\\n".join([f"- {topic}" for topic in TOPICS | {"returns", "repairs"}]) + RULES',
+        '"Documents:\\n" + "\\n".join(TOPICS) + RULES',
+        '"Documents:\\n" + "\\n".join(str(path) for path in Path("docs").glob("*.md")) + RULES',
+        '"Documents:\\n" + "\\n".join(path.name for path in Path(folder).iterdir()) + RULES',
+        '"Documents:\\n" + "\\n".join(os.listdir(folder)) + RULES',
+    ],
+)
+def test_what_is_sorted_has_no_other_finding(tmp_path: Path, expression: str) -> None:
+    program = PROGRAM.replace("ask(question)", "ask(question, folder)").replace("EXPRESSION", expression)
+    request = Request(("a.py",), Config(root=tmp_path, cache=False), tmp_path)
+    (tmp_path / "a.py").write_text(f"import os\nfrom pathlib import Path\n{program}")
+    report = check(request)
+    assert [finding.code for finding in report.active] in (["PL201"], ["PL202"])
+    (mended,) = plan(report.active, report.load).texts.values()
+    assert "sorted(" in mended
+    (tmp_path / "a.py").write_text(mended)
+    assert check(request).active == ()

@@ -108,3 +108,21 @@ def test_a_reader_of_another_module_is_told_the_place(program: Callable[..., Pro
 def test_a_folder_that_is_not_known(system: Callable[..., str], expression: str, shown: str | None) -> None:
     found = system(expression, HEAD, files={"prompts/p.md": TEXT}, arguments="folder")
     assert (found == TEXT) is (shown is not None)
+
+
+@pytest.mark.parametrize(
+    ("expression", "arguments", "why"),
+    [
+        ("''.join(f.read_text() for f in sorted(Path('guides').glob('*.md')))", "wish", ""),
+        ("''.join(sorted(str(f) for f in place.glob('*.md')))", "place", ""),
+        ("''.join(f.stem for f in sorted(place.iterdir()))", "place", ""),
+        # What stands in the files of a folder that somebody names may be what a request is about.
+        ("''.join(f.read_text() for f in sorted(place.iterdir()))", "place", " ~request-input/request"),
+    ],
+)
+def test_what_a_folder_holds_is_no_data_of_a_request(
+    system: Callable[..., str], expression: str, arguments: str, why: str
+) -> None:
+    found = system(f"'Guides:\\n' + {expression} + '\\nBe brief.'", HEAD, arguments=arguments)
+    assert (" ~" in found) is bool(why)
+    assert why in found

@@ -308,3 +308,22 @@ def test_what_is_set_behind_the_constructor_stays(system: Callable[..., str]) ->
     files = {"core.py": "class Agent:\n    def __init__(self):\n        self.rules = ''\nagent = Agent()\n"}
     body = "agent.rules = 'Be brief. '\nagent.rules += 'Be kind.'"
     assert system("agent.rules", "from core import agent\n", body, files) == "Be brief. Be kind."
+
+
+@pytest.mark.parametrize(
+    ("default", "shown"),
+    [
+        ("os.environ.get('REGION', 'eu-west-1')", "Region: {CARD.name}. Be brief."),
+        ("os.getenv('REGION', default='eu-west-1')", "Region: {CARD.name}. Be brief."),
+        ("field(default='eu-west-1')", "Region: eu-west-1. Be brief."),
+        ("Field('eu-west-1', max_length=20)", "Region: eu-west-1. Be brief."),
+    ],
+)
+def test_what_a_call_gives_a_field_is_no_declared_default(
+    system: Callable[..., str], default: str, shown: str
+) -> None:
+    head = (
+        "import os\nfrom dataclasses import dataclass, field\nfrom pydantic import Field\n@dataclass\nclass Card:\n"
+        f"    name: str = {default}\nCARD = Card()\n"
+    )
+    assert system("f'Region: {CARD.name}. Be brief.'", head) == shown

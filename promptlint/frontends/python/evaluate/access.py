@@ -361,6 +361,8 @@ def element(m: Machine, value: Value, node: ast.expr, frame: Frame) -> Value:
         if 1 <= len(distinct) <= MAX_CHOICE and all(isinstance(v, DictV) for v in distinct.values()):
             # What is asked of an element is one of their entries, not all that is in them.
             return choice(Guard("for", frame.module.text(node), place), distinct.values())
+        if distinct and all(isinstance(v, Str) and v.plain() is not None for v in distinct.values()):
+            return choice(Guard("for", frame.module.text(node), place), distinct.values())
         return Unknown(place, name=value.name, cause=worst(*(i.value.cause for i in value.items[:20])))
     if isinstance(value, Unknown):
         base = value.name or value.path

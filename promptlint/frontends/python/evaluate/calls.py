@@ -36,6 +36,9 @@ from promptlint.frontends.python.values.values import (
 from promptlint.layout import Scope
 from promptlint.source import Place
 
+# What declares a field and its default: ``field(…)``, ``attr.ib(…)``, ``Field(…)``, ``Option(…)``.
+_DECLARES = re.compile(r"(?:^|[._])(?:field|attrib|ib|column)$|(?:^|\.)[A-Z]\w*$")
+
 
 def call(m: Machine, node: ast.Call, frame: Frame) -> Value:
     """Evaluate a call."""
@@ -235,12 +238,15 @@ def _last_loop(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 
 def _default(m: Machine, cls: ClassV, name: str, obj: Obj) -> Value | None:
-    """Return a field's default; a factory runs once for each object."""
+    """Return a field's default; a factory runs once for each object.
+
+    What is declared, ``Field("gpt-4o", …)``, is not what another call gives: ``os.environ.get("REGION", "eu")``.
+    """
     one, statement = objects.fields(cls)[name]
     value = statement.value
     if value is None:
         return None
-    if isinstance(value, ast.Call):
+    if isinstance(value, ast.Call) and _DECLARES.search(ast.unparse(value.func)):
         inner = Frame(one.module, dict(one.namespace), None, one, frozen=True)
         for keyword in value.keywords:
             if keyword.arg in ("default_factory", "factory"):

@@ -59,8 +59,12 @@ _OF_A_MESSAGE = re.compile(
     r"(^|(?<!choices)[._])(messages?|msgs?|turns?|history)(\[\])?\.(content|parts|text|blocks)\b",
     re.IGNORECASE,
 )
-
-
+# The name of a file that a folder holds, or the text of one in a folder that the program itself names: it stays as long
+# as nobody puts another file there, whatever the words in front of it announce.
+_OF_A_FOLDER = re.compile(
+    r"(?:^|\.)(?:i?glob|rglob|iterdir|listdir|scandir)\[\](?:\.(?:name|stem|relative_to|as_posix|resolve))*$"
+    r"|^(?:pathlib\.Path\(\)|importlib\.resources)\S*\.(?:glob|rglob|iterdir)\[\]\.read_text$"
+)
 _PICTURE = re.compile(r"image|audio|video|(^|_)file$")
 
 
@@ -130,6 +134,9 @@ class Emitter:
             # has answered is no input, whatever the program calls it.
             name = field = given = ""
         chain = () if part.given is None or cause is not None else (part.given,)
+        if cause is None and _OF_A_FOLDER.search(name) and not any(map(_without_order, guards)):
+            origin = Origin(OriginKind.OPAQUE, part.expression, name, "what a folder holds")
+            return Segment(part.place, None, origin, guards=guards)
         written = last_name(part.written) if name and not part.loop and cause is None else ""
         names = (name, written) if written and not name.endswith(written) else ()
         origin = Origin(
@@ -374,6 +381,10 @@ def _inputs(entry: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
         known = frozenset() if entry.name in ("__init__", "__post_init__") else frozenset(names)
         entry._inputs = known  # type: ignore[union-attr]
     return known
+
+
+def _without_order(guard: Guard) -> bool:
+    return guard.cause is not None and guard.cause.kind is Kind.UNORDERED
 
 
 def _over_elements(guard: Guard) -> bool:
