@@ -30,6 +30,8 @@ PAIRS = [
         "Correlation-ID: 01J9ZQ4A8K6T5V4R2M1N0P9Z2B",
     ),
     ("identifier", "Ticket #48213", "Ticket #51877"),
+    ("identifier", "[req-9fd0c3b1] 2026-10-12 10:00:33 - Hi.", "[req-11ab90ce] 2026-10-12 10:01:05 - Hi."),
+    ("identifier", "[req-48213077] 2026-10-12 10:00:33 - Hi.", "[req-11877240] 2026-10-12 10:01:05 - Hi."),
     ("identifier", '<meta message_id="msg_8821f">', '<meta message_id="msg_0c7d1">'),
     ("random", "nonce: 8f1e2d3c", "nonce: 77ab01cd"),
     ("random", "Exploration factor 0.83712", "Exploration factor 0.22941"),
@@ -108,3 +110,19 @@ def test_kinds_need_no_usage(write_log: Callable[..., Path]) -> None:
 
 def test_redacted_text_shows_its_shape_only() -> None:
     assert redacted("key sk-Ab12 at 10:32") == "aaa aa-aa99 aa 99:99"
+
+
+def test_a_prompt_of_one_long_line(write_log: Callable[..., Path]) -> None:
+    """All of the line behind the two values is lost, as where it has line breaks, and the first value is named."""
+    text = " ".join(MANUAL.split())
+    rows = []
+    for body in (text, MANUAL):
+        log = Provider()
+        for request, minute in (("9fd0c3b1", 5), ("11ab90ce", 6)):
+            head = f"[req-{request}] 2026-11-30 09:0{minute}:00 - You are Nora. "
+            log.send(chat(head + body, "Hello."))
+        rows.append(analyze([write_log(*log.rows)], [], Options()).findings[0])
+    flat, lines = rows
+    assert flat["kind"] == lines["kind"] == "identifier"
+    assert flat["evidence"]["detail"] == "both texts are identifiers; clock behind it"
+    assert abs(flat["cost"]["tokens"] - lines["cost"]["tokens"]) <= 0.02 * lines["cost"]["tokens"]

@@ -9,13 +9,15 @@ from difflib import SequenceMatcher
 from enum import StrEnum
 
 from promptlint.layout import Section
-from promptlint.trace.explain.history import Entry, common_prefix
+from promptlint.trace.explain.history import Entry, common_prefix, common_suffix
 from promptlint.trace.model import Part
 
 _WORD = re.compile(r"[\w.:@/+\-]+|\s+|[^\w\s]")
 _GLUE = re.compile(r"[\w.:@/+\-]*\Z")
 _LINES = 400
 _LINE = 2000
+_WORDS = 400  # of a line that are compared one by one
+_PIECE = 12  # characters from which on equal text in two lines is no chance
 _ABOVE = 3  # lines before the difference that are looked at: the heading of a list
 
 
@@ -146,8 +148,8 @@ def _spans(a: str, b: str, char: int) -> tuple[str, str, str, str]:
             if a1 > i2 + 1 or b1 > j2 + 1:
                 break
             i2, j2 = a2, b2  # with one equal line between them they are one block
-        if i2 - i1 == 1 and j2 - j1 == 1 and len(old_lines[i1]) < _LINE and len(new_lines[j1]) < _LINE:
-            old, new, before, after = _words(old_lines[i1], new_lines[j1])
+        if i2 - i1 == 1 and j2 - j1 == 1:
+            old, new, before, after = first_words(old_lines[i1], new_lines[j1])
             return old, new, "".join(old_lines[:i1]) + before, after
         before = "".join(old_lines[:i1])
         after = "".join(old_lines[i2 : i2 + 1])
@@ -159,26 +161,48 @@ def _cut(text: str) -> list[str]:
     return text[: _LINES * _LINE].splitlines(keepends=True)[:_LINES]
 
 
-def _words(a: str, b: str) -> tuple[str, str, str, str]:
-    """Return the first differing words of two lines, with what stands before and behind them."""
+def first_words(a: str, b: str, between: int = 3) -> tuple[str, str, str, str]:
+    """Return the first differing words of two texts, with what stands before and behind them.
+
+    Differences with no more than ``between`` equal words between them belong together.
+    """
     left, right = _WORD.findall(a), _WORD.findall(b)
-    matcher = SequenceMatcher(None, left, right, autojunk=False)
-    codes = matcher.get_opcodes()
+    codes = _opcodes(left, right)
     first = next((n for n, code in enumerate(codes) if code[0] != "equal"), None)
     if first is None:
         return a, b, "", ""
     last = first
-    # Differences with no more than three equal words between them belong together.
     for n in range(first + 1, len(codes)):
         tag, i1, i2, _, _ = codes[n]
         if tag != "equal":
             last = n
-        elif len([word for word in left[i1:i2] if not word.isspace()]) > 3:
+        elif len([word for word in left[i1:i2] if not word.isspace()]) > between:
             break
     _, i1, _, j1, _ = codes[first]
     _, _, i2, _, j2 = codes[last]
     old, new, before = "".join(left[i1:i2]), "".join(right[j1:j2]), "".join(left[:i1])
     return old, new, before, "".join(left[i2:])
+
+
+def _opcodes(left: list[str], right: list[str]) -> list[tuple[str, int, int, int, int]]:
+    """Compare two lists of words; of a long line, what stands around its last change is not looked at."""
+    end = 0
+    if max(len(left), len(right)) > _WORDS:
+        while end < min(len(left), len(right)) and left[-1 - end] == right[-1 - end]:
+            end += 1
+    a, b = left[: len(left) - end][:_WORDS], right[: len(right) - end][:_WORDS]
+    codes = SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
+    if len(a) < len(left) or len(b) < len(right):
+        codes.append(
+            (
+                "equal" if left[len(a) :] == right[len(b) :] else "replace",
+                len(a),
+                len(left),
+                len(b),
+                len(right),
+            )
+        )
+    return codes  # type: ignore[return-value]
 
 
 def _behind(old: Entry, new: Entry, at: int, char: int, shape: Shape, scale: float) -> float:
@@ -212,7 +236,13 @@ def _shared_lines(a: str, b: str) -> int:
             mine[line] -= 1
             shared += len(line)
     if lines and a.splitlines(keepends=True):
-        head_a, head_b = a.splitlines(keepends=True)[0], lines[0]
-        matcher = SequenceMatcher(None, head_a[:_LINE], head_b[:_LINE], autojunk=False)
-        shared += sum(block.size for block in matcher.get_matching_blocks() if block.size >= 12)
+        shared += _shared_in_line(a.splitlines(keepends=True)[0], lines[0])
     return shared
+
+
+def _shared_in_line(a: str, b: str) -> int:
+    """Return the characters that two lines share: their common end, and longer pieces near their beginning."""
+    end = common_suffix(a, b)
+    a, b = a[: len(a) - end][:_LINE], b[: len(b) - end][:_LINE]
+    blocks = SequenceMatcher(None, a, b, autojunk=False).get_matching_blocks()
+    return (end if end >= _PIECE else 0) + sum(block.size for block in blocks if block.size >= _PIECE)

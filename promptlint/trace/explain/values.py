@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from promptlint.layout import Confidence, Kind, Section
 from promptlint.trace.explain.arrange import Verdict
-from promptlint.trace.explain.diff import Difference
+from promptlint.trace.explain.diff import Difference, first_words
 from promptlint.trace.explain.history import Entry
 from promptlint.trace.explain.labels import is_numbered, labelled, says
 
@@ -40,7 +41,19 @@ _PATHS = re.compile(r"(?:^|\s|[\"'`(=])(?:~|\.{0,2}/|[A-Za-z]:\\)[\w.\-/\\]+|\b\
 
 
 def by_values(diff: Difference, old: Entry, new: Entry) -> Verdict | None:
-    """Return a verdict from what the differing values look like."""
+    """Return a verdict from what the differing values look like; of several side by side, the first is named."""
+    whole = _by_look(diff, old, new)
+    if whole is None:
+        return None
+    was, now, before, after = first_words(diff.old, diff.new, 0)
+    alone = replace(diff, old=was, new=now, before=diff.before + before, after=after + diff.after)
+    first = _by_look(alone, old, new) if was != diff.old or now != diff.new else None
+    if first is None or first[0] is whole[0] or first[1] is not Confidence.HIGH:
+        return whole
+    return first[0], first[1], f"{first[2]}; {whole[0].value} behind it"
+
+
+def _by_look(diff: Difference, old: Entry, new: Entry) -> Verdict | None:
     was, now, label = diff.old.strip(), diff.new.strip(), label_of(diff)
     if not was or not now or max(len(was), len(now)) > 160:
         return None
@@ -122,6 +135,8 @@ def _numbers(was: str, now: str, label: str) -> Verdict | None:
         return Kind.IDENTIFIER, Confidence.HIGH, "a number after the name of a thing"
     if moved and all(0 < b - a <= 10 for a, b in moved):
         return Kind.COUNTER, Confidence.MEDIUM, "a number that grows by a small step"
+    if re.search("[A-Za-z]", was) and _is_code(was) and _is_code(now):
+        return Kind.IDENTIFIER, Confidence.HIGH, "both texts are identifiers"
     if moved and all(len(str(abs(b))) >= 4 for _, b in moved):
         return Kind.RANDOM, Confidence.MEDIUM, "two numbers without a relation"
     return Kind.COUNTER, Confidence.LOW, "a number that differs"
