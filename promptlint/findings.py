@@ -38,8 +38,8 @@ class Cost:
 
     ``usd_per_thousand`` are the dollars that these tokens cost in 1,000 requests of one day, as it is and once
     they are read from the cache; None where the provider's price is not known, where such requests agree in the
-    value, or where the prompt is too short to be cached. ``below_minimum`` is then the least that the provider
-    keeps, in tokens.
+    value, or where the fixed text is too short to be cached. ``below_minimum`` is then the least that the provider
+    keeps, in tokens, and ``fixed_tokens`` what the prompt has: with the values in it, it may be longer.
     """
 
     tokens: int
@@ -48,6 +48,7 @@ class Cost:
     estimated: bool = False  # counted without the model's own vocabulary
     usd_per_thousand: tuple[float, float] | None = None
     below_minimum: int | None = None
+    fixed_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

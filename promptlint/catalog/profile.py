@@ -169,6 +169,11 @@ class Profile:
             changes["min_tokens_alt"] = ()
         return replace(self, **changes, provenance=provenance, model=model)
 
+    def serves(self, model: str) -> bool:
+        """Tell whether a model is one of the rows; a profile without any takes every model."""
+        plain, day = plain_model(model), date.today()
+        return not self.models or any(row.fits(plain, day) for row in self.models)
+
     def row_for(self, model: str, on: date | None = None) -> ModelRow | None:
         """Return the first row with a price for a model on a day."""
         plain, day = plain_model(model), on or date.today()

@@ -171,16 +171,18 @@ class BelowMinimum(Observed):
     fix: str = "mark a longer prefix, or leave the mark out"
 
     def run(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
-        """Yield a finding for a request whose longest marked prefix is known and too short."""
+        """Yield a finding for a request whose longest known marked prefix is too short."""
         yield from self.observed(layout, measure)
         marks = marked(layout)
         judged = marks and layout.complete and layout.kind is LayoutKind.REQUEST
         profile = rules_of(layout, measure) if judged else None
         if profile is None or not profile.min_tokens:
             return
-        index, mark = marks[-1]
-        if not _known(layout, index, mark.place.path):
+        known = [(index, mark) for index, mark in marks if _known(layout, index, mark.place.path)]
+        if not known:
             return
+        index, mark = known[-1]
+        last = known[-1] == marks[-1]
         holes = sum(segment.is_hole for segment in layout.segments[: index + 1])
         tokens = literal_tokens(measure, index + 1) + holes * _SHORT_TOKENS
         if tokens >= profile.min_tokens:
@@ -190,11 +192,12 @@ class BelowMinimum(Observed):
             least += f" (other sources say {' or '.join(other)})"
         who = layout.model or profile.title
         at_most = "at most " if holes else ""
+        then = ", and nothing says so" if last else " at it, only at a longer one behind it"
         yield self.found(
-            f"{at_most}{counted(tokens, 'token')} up to the mark, {who} caches from {least}: nothing is written or read, "
-            "and nothing says so",
+            f"{at_most}{counted(tokens, 'token')} up to the mark, {who} caches from {least}: nothing is written or read{then}",
             mark.place,
             layout,
+            Severity.WARNING if last else Severity.INFO,
             cost=written(layout, measure, index, profile),
         )
 

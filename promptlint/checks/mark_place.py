@@ -63,10 +63,11 @@ class BehindChanging(Observed):
         cost = written(layout, measure, index, profile)
         price = profile.write_price(mark.ttl)
         paid = f", at {price:g} times the price," if price > 1 else ""
+        short = cost.tokens < (profile.min_tokens or 0)  # it may be written, if the values are long
+        never = "no request reads its prefix" if short else f"its prefix is written{paid} and never read"
         where = "on" if segment is layout.segments[index] else "behind"
         return self.found(
-            f"the mark stands {where} {quoted(cause.what)}, which {HOW_OFTEN[cause.scope]}: its prefix is "
-            f"written{paid} and never read",
+            f"the mark stands {where} {quoted(cause.what)}, which {HOW_OFTEN[cause.scope]}: {never}",
             mark.place,
             layout,
             confidence=cause.confidence,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,6 +21,9 @@ from promptlint.cli.params import (
 from promptlint.config import Config
 from promptlint.errors import UsageError
 from promptlint.words import counted
+
+if TYPE_CHECKING:
+    from promptlint.catalog.profile import Profile
 
 _DTYPES = {"bf16": 2.0, "fp16": 2.0, "fp32": 4.0, "fp8": 1.0, "int8": 1.0, "int4": 0.5}
 
@@ -100,8 +104,8 @@ def command(
         if prefix is None and not break_at and found.reordered > found.prefix:
             break_at = (found.reordered,)  # what reordering would give
         prefix = found.prefix if prefix is None else prefix
-        model = settings.model or ("" if profile else found.model)  # another provider serves other models
-        profile = profile or found.profile
+        if not profile:
+            profile, model = found.sent_to(model)
         open_holes = found.holes if new is None else 0
         new = max(1, found.fixed + (found.holes if new is None else new))
     if prefix is None or new is None:
@@ -148,9 +152,17 @@ class _Counted:
     fixed: int
     reordered: int
     holes: int
-    profile: str
+    profile: Profile
     model: str
     said: str
+
+    def sent_to(self, model: str) -> tuple[str, str]:
+        """Return profile and model to work with; a model that the prompt's provider does not serve has its own."""
+        from promptlint.catalog.profiles import DEFAULT_PROFILE, profile_for
+
+        if not model or self.profile.serves(model):
+            return self.profile.name, model or self.model
+        return ("" if profile_for("", model) else DEFAULT_PROFILE), model
 
 
 def _counted(prompt: str, settings: Config) -> _Counted:
@@ -173,7 +185,7 @@ def _counted(prompt: str, settings: Config) -> _Counted:
         measure.total - prefix,
         found.reordered.prefix(Scope.DAY).tokens,
         holes,
-        measure.profile.name,
-        measure.layout.model,
+        measure.profile,
+        found.model,
         said,
     )

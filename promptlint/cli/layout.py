@@ -56,11 +56,11 @@ def command(
     values = _values(context) if context else {}
     found = inspect(target, settings, Path.cwd(), values)
     alike = [[one] for one in found] if show_all or format_ == "json" else variants(found)
-    views = [View(one.layout, one.measure, one.reordered, 1 + len(rest)) for one, *rest in alike]
+    views = [View(one.layout, one.measure, one.reordered, 1 + len(rest), one.model) for one, *rest in alike]
     costs = [
         (
-            per_thousand(view.measure, model=settings.model or view.layout.model),
-            per_thousand(view.reordered, model=settings.model or view.layout.model, best=True),
+            per_thousand(view.measure, model=view.model),
+            per_thousand(view.reordered, model=view.model, best=True),
         )
         for view in views
     ]

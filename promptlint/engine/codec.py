@@ -42,8 +42,8 @@ def encode(finding: Finding) -> Plain:
 
 
 def _to_cost(plain: list[Any]) -> Cost:
-    tokens, blocks, profile, estimated, usd, minimum = plain
-    return Cost(tokens, blocks, profile, estimated, (usd[0], usd[1]) if usd else None, minimum)
+    tokens, blocks, profile, estimated, usd, *short = plain
+    return Cost(tokens, blocks, profile, estimated, (usd[0], usd[1]) if usd else None, *short)
 
 
 def decode(plain: Plain) -> Finding:

@@ -27,11 +27,12 @@ _SHARED = 0.8  # of the characters of a shorter prompt that make it a variant of
 
 @dataclass(frozen=True, slots=True)
 class Inspected:
-    """One prompt with its measure, and the measure it would have with stable text first."""
+    """One prompt with its measure, the measure it would have with stable text first, and the model of both."""
 
     layout: Layout
     measure: Measure
     reordered: Measure
+    model: str
 
 
 def inspect(target: str, config: Config, cwd: Path, values: Mapping[str, Any]) -> list[Inspected]:
@@ -155,7 +156,8 @@ def _inspected(layout: Layout, judge: Judge, values: Mapping[str, Any]) -> Inspe
     annotated = judge.annotate(layout)
     filled = annotated.with_segments(tuple(_filled(s, values) for s in annotated.segments))
     order = tuple(filled.segments[index] for index in best_order(filled.segments))
-    return Inspected(filled, judge.measure(filled), judge.measure(filled.with_segments(order)))
+    model = judge.model(filled)
+    return Inspected(filled, judge.measure(filled), judge.measure(filled.with_segments(order)), model)
 
 
 def _filled(segment: Segment, values: Mapping[str, Any]) -> Segment:

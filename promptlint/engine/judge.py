@@ -51,12 +51,25 @@ class Judge:
         from promptlint.catalog.profiles import DEFAULT_PROFILE, get_profile, profile_for
 
         extra = own_files(self._config.catalogs)
-        model = self._config.model or layout.model
+        model = self.model(layout)
         if self._config.profile:
             chosen = get_profile(self._config.profile, extra)
             return chosen.for_model(model) if model else chosen
         found = profile_for(layout.provider, model, extra) if layout.provider or model else None
         return found or get_profile(DEFAULT_PROFILE, extra)
+
+    def model(self, layout: Layout) -> str:
+        """Return the model whose tokens and rules count: the one asked for, unless its provider cannot serve it."""
+        asked = self._config.model
+        if not asked or not layout.provider:
+            return asked or layout.model
+        from promptlint.catalog.locate import own_files
+        from promptlint.catalog.profiles import profile_for
+
+        extra = own_files(self._config.catalogs)
+        home, rules = profile_for("", asked, extra), profile_for(layout.provider, asked, extra)
+        foreign = home and rules and home.provider != rules.provider and not rules.serves(asked)
+        return layout.model if foreign else asked
 
     @property
     def unknown_model(self) -> str:
@@ -73,7 +86,7 @@ class Judge:
         """Return the prefix of an annotated layout, in tokens and blocks."""
         from promptlint.prefix.measure import Measure
 
-        return Measure(layout, self.profile(layout), self.counter(self._config.model or layout.model))
+        return Measure(layout, self.profile(layout), self.counter(self.model(layout)))
 
     def counter(self, model: str) -> CachedCounter:
         """Return what counts a model's tokens."""
@@ -112,7 +125,9 @@ def _priced(finding: Finding, measure: Measure) -> Finding:
     if cost is None or not cost.tokens or not profile.hosted:
         return finding
     if profile.min_tokens and measure.total < profile.min_tokens:
-        return replace(finding, cost=replace(cost, below_minimum=profile.min_tokens))
+        return replace(
+            finding, cost=replace(cost, below_minimum=profile.min_tokens, fixed_tokens=measure.total)
+        )
     if not profile.model or (
         finding.scope is not Scope.UNKNOWN and not finding.scope.narrower_than(Scope.DAY)
     ):

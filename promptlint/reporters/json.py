@@ -48,7 +48,7 @@ def _cost(cost: Cost) -> dict[str, Any]:
         now, then = cost.usd_per_thousand
         plain["usd_per_thousand_requests"] = {"now": now, "mended": then}
     if cost.below_minimum:
-        plain["below_minimum"] = cost.below_minimum
+        plain["below_minimum"], plain["fixed_tokens"] = cost.below_minimum, cost.fixed_tokens
     return plain
 
 

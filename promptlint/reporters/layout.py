@@ -47,12 +47,16 @@ _WITHIN = {
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One prompt to show: its measure now, and with stable text first; it may stand for its ``variants``."""
+    """One prompt to show: its measure now, and with stable text first; it may stand for its ``variants``.
+
+    ``model`` is the one that both are measured for.
+    """
 
     layout: Layout
     measure: Measure
     reordered: Measure
     variants: int = 1
+    model: str = ""
 
 
 def scope_of(segment: Segment) -> Scope:

@@ -19,7 +19,7 @@ def cost_text(cost: Cost) -> str:
         now, then = cost.usd_per_thousand
         money = f"; ${now:,.2f} instead of ${then:,.2f} in 1,000 requests"
     if cost.below_minimum:
-        money = f"; prompts under {cost.below_minimum:,} tokens are not cached there"
+        money = f"; cached from {cost.below_minimum:,} tokens on, the prompt's fixed text has {cost.fixed_tokens:,}"
     return f"{about}{counted(cost.tokens, 'token')}{blocks} ({cost.profile}){money}"
 
 

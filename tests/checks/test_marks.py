@@ -59,6 +59,10 @@ class TestBehindChanging:
         assert found.origin == made.segments[0].place
         assert found.cost.tokens == 3000
 
+    def test_a_prefix_under_the_minimum_is_not_said_to_be_written(self) -> None:
+        [found] = run(layout(hole(CLOCK, section=SYSTEM), mark(text(300, section=SYSTEM)), **CLAUDE), "PL601")
+        assert found.message.endswith("changes with every request: no request reads its prefix")
+
     def test_mark_on_a_value(self) -> None:
         [found] = run(layout(text(3000, section=SYSTEM), mark(hole(QUESTION, section=SYSTEM)), **CLAUDE))
         assert "stands on `question`" in found.message
@@ -219,6 +223,17 @@ class TestBelowMinimum:
             mark(text(10, section=SYSTEM), at=700), mark(text(3000, section=SYSTEM), at=720), **CLAUDE
         )
         assert codes(made) == []
+
+    def test_a_mark_behind_what_nobody_knows_does_not_silence_it(self) -> None:
+        made = layout(
+            mark(text(10, section=SYSTEM), at=700),
+            hole(USER, section=SYSTEM),
+            mark(text(9, section=SYSTEM), at=720),
+            **CLAUDE,
+        )
+        [found] = run(made)
+        assert (found.code, found.severity, found.primary) == ("PL603", Severity.INFO, place(700))
+        assert "nothing is written or read at it, only at a longer one behind it" in found.message
 
     def test_what_a_frontend_gave_up_on_is_not_judged(self) -> None:
         assert codes(layout(mark(text(10, section=SYSTEM)), complete=False, **CLAUDE)) == []

@@ -65,7 +65,10 @@ def test_a_prompt_under_the_minimum_has_no_price(tmp_path: Path) -> None:
     (finding,) = (one for one in report.findings if one.code == "PL102")
     assert finding.cost.usd_per_thousand is None
     assert finding.cost.below_minimum == 1024
-    assert "prompts under 1,024 tokens are not cached" in cost_text(finding.cost)
+    assert (
+        finding.cost.fixed_tokens == 68
+    )  # "Request", a blank, eight sentences of eight tokens, two line ends
+    assert "cached from 1,024 tokens on, the prompt's fixed text has 68" in cost_text(finding.cost)
     assert decode(json.loads(json.dumps(encode(finding)))) == finding
 
 
@@ -93,4 +96,17 @@ def test_of_equals_the_request_that_names_its_model(tmp_path: Path) -> None:
     report = check(Request(("a.py",), Config(root=tmp_path, cache=False), tmp_path))
     (finding,) = (one for one in report.findings if one.code == "PL104")
     assert finding.cost.profile == "openai-auto"
+    assert finding.cost.usd_per_thousand
+
+
+@pytest.mark.parametrize("model", ["claude-opus-5", "gpt-4o", ""])
+def test_a_configured_model_of_another_provider_does_not_count_for_anthropic(
+    tmp_path: Path, model: str
+) -> None:
+    """Anthropic serves no gpt-4o: its tokens are estimated, and its rules are those of the code's own model."""
+    (tmp_path / "app.py").write_text(PROGRAM.replace("MODEL", "claude-opus-5"))
+    report = check(Request(("app.py",), Config(root=tmp_path, cache=False, model=model), tmp_path))
+    (finding,) = (one for one in report.findings if one.code == "PL101")
+    assert finding.cost.profile == "anthropic"
+    assert finding.cost.estimated
     assert finding.cost.usd_per_thousand
