@@ -81,7 +81,6 @@ def analyze(
         if module.tree is None:
             layouts.append(_unreadable(module))
         else:
-            machine.forget()
             with recorder.into(layouts), project.reading(reads):
                 _enter_all(machine, module, only)
             layouts[:0] = module.layouts

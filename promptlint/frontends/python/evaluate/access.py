@@ -102,7 +102,7 @@ def attribute(m: Machine, value: Value, attr: str, node: ast.expr, frame: Frame)
             return ModuleV(module)
         return Unknown(frame.module.place(node), name=attr, path=attr)
     if isinstance(value, ClassV):
-        found = value.find(attr)
+        found = objects.of_class(m, value, attr)
         if isinstance(found, FuncV) and "classmethod" in found.decorators:
             return Bound(found, value)
         if found is not None:

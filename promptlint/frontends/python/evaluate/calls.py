@@ -151,16 +151,10 @@ def instantiate(m: Machine, cls: ClassV, given: Arguments, node: ast.Call, frame
             m.recorder.message(m, obj, node, frame)  # elsewhere it may be a turn that is appended once
     if isinstance(init, FuncV):
 
-        def construct() -> None:
+        def construct(obj: Obj) -> None:
             functions.invoke(m, init, [obj, *given.args], given.keywords, node, frame, given.rest)
 
-        def apart() -> None:
-            with m.afresh([cls.node], functions.MAX_CALL_STEPS), m.recorder.into([]):
-                construct()
-
-        # Most objects never become part of a prompt: their constructors wait for a question. That of an object
-        # of a module must not be paid for by who asks first, nor have its prompts counted as theirs.
-        obj.pending = apart if obj.kept is Scope.PROCESS else construct
+        obj.pending = construct  # most objects never become part of a prompt: it waits for a question
         return obj
     if objects.is_data(cls) or given.keywords or objects.fields(cls):
         names = objects.fields(cls)
@@ -259,7 +253,7 @@ def _default(m: Machine, cls: ClassV, name: str, obj: Obj) -> Value | None:
             return m.evaluate(value.args[0], inner)
         if any(k.arg for k in value.keywords):
             return None
-    return one.namespace.get(name)
+    return m.copied(one.namespace.get(name))
 
 
 def percent(m: Machine, left: Str, right: Value, place: Place) -> Value:

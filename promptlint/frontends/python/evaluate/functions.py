@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from promptlint.frontends.python.evaluate import access, hints, mappings, objects, overriding
+from promptlint.frontends.python.evaluate import access, hints, objects, overriding
 from promptlint.frontends.python.evaluate.machine import (
     MAX_DEPTH,
     MAX_STEPS,
@@ -16,6 +16,7 @@ from promptlint.frontends.python.evaluate.machine import (
     join,
     passed,
 )
+from promptlint.frontends.python.evaluate.twins import Like, twin
 from promptlint.frontends.python.syntax.nodes import Definition, children, statements, walk
 from promptlint.frontends.python.syntax.slicing import FORWARDING, digest, forwards, skipped, tells_of_prompts
 from promptlint.frontends.python.values.pieces import worst
@@ -33,6 +34,7 @@ from promptlint.frontends.python.values.values import (
     Unknown,
     Value,
     choice,
+    moment,
 )
 from promptlint.layout import Kind, Scope
 from promptlint.source import Place
@@ -226,8 +228,7 @@ def invoke(
 ) -> Value:
     """Call a project function with values; ``rest`` stands for ``**`` of something unknown."""
     if func.wrapping is not None:
-        wrapping, func.wrapping = func.wrapping, None
-        func.wrapper = wrapping()
+        _wrap(m, func)
     if isinstance(func.wrapper, FuncV):
         func = func.wrapper
     place = frame.module.place(node)
@@ -256,7 +257,8 @@ def invoke(
     budget = min(m.limit - m.steps, steps)
     key = _key(m, func, args, keywords, rest)
     if key is not None and (kept := m.recall(key, budget)) is not None:
-        return fresh(_returned(kept.value, func, place))
+        return _returned(fresh(m, kept.value), func, place)
+    begun = m.steps
     inner = Frame(
         func.module,
         {},
@@ -271,7 +273,7 @@ def invoke(
     loops, m.loops = m.loops, list(m.loops)
     limit, m.limit = m.limit, m.steps + budget
     reads = {func.module.owner(func.node)}
-    recorded, reach, begun = m.recorder.count, m.reach, m.steps
+    recorded, reach = m.recorder.count, m.reach
     m.reach = MAX_DEPTH
     try:
         with m.project.reading(reads):
@@ -292,11 +294,20 @@ def invoke(
         )
     if key is not None and whole:
         # Kept as the function returns it: the way from here is this caller's own.
-        table = m.memo if recorded == m.recorder.count else m.local
+        table = m.memo if recorded == m.recorder.count else m.recorder.calls
         alive = (*args, *keywords.values())
         table[key, budget if spent else None] = Kept(value, alive, frozenset(reads), m.steps - begun)
-        value = fresh(value)
+        value = fresh(m, value)
     return _returned(value, func, place)
+
+
+def _wrap(m: Machine, func: FuncV) -> None:
+    """Run a function's decorators: not at the cost of who calls it first, nor under that one's conditions."""
+    wrapping, func.wrapping = func.wrapping, None
+    if wrapping is not None:
+        reads = func.module.reads
+        with m.afresh([func.node], MAX_CALL_STEPS), m.recorder.into([]), m.project.reading(reads):
+            func.wrapper = wrapping()
 
 
 def shape_changes(func: FuncV) -> bool:
@@ -321,13 +332,12 @@ def _returned(value: Value, func: FuncV, place: Place) -> Value:
     return passed(value, place, f"returned by {func.name}()")
 
 
-def fresh(value: Value) -> Value:
+def fresh(m: Machine, value: Value) -> Value:
     """Return a value that the caller may change without touching the remembered one."""
-    if isinstance(value, ListV):
-        out = ListV(list(value.items), value.kind, value.order, value.depth)
-        out.name, out.owner = value.name, value.owner
-        return out
-    return mappings.copy_dict(value, value.depth) if isinstance(value, DictV) else value
+    out = twin(value, m, {})
+    if isinstance(out, (ListV, DictV)):
+        out.born = moment()
+    return out
 
 
 def _key(
@@ -352,7 +362,7 @@ def _mark(value: Value) -> object:
         return value.parts if len(value.parts) < 4 else id(value)
     if isinstance(value, Obj):
         if value.pending is not None:
-            return id(value)
+            return id(value.pending.model if isinstance(value.pending, Like) else value)
         return (value.cls, value.name, tuple((k, _mark_shallow(v)) for k, v in value.attrs.items()))
     return _mark_shallow(value)
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from promptlint.catalog import Catalog
 from promptlint.catalog.model import Sink, Volatile
 from promptlint.frontends.mapped import MappedText
+from promptlint.frontends.python.evaluate.twins import twin
 from promptlint.frontends.python.values.modules import Module, Project, Read
 from promptlint.frontends.python.values.pieces import (
     Alt,
@@ -123,7 +124,6 @@ class Machine:
         self.long: set[ast.AST] = set()  # functions for which the reserve was no use
         self.reach = MAX_DEPTH  # the outermost call under way for which a recursion was cut
         self.memo: Results = {}  # of calls that recorded no prompt
-        self.local: Results = {}  # of those that did: good for the file at hand only
         self.grown: dict[object, tuple[Cause | None, frozenset[Read]]] = {}  # order of filled attributes
         self.instances: dict[ast.AST, tuple[Obj, frozenset[Read]]] = {}
         self.overrides: dict[object, tuple[list[tuple[ClassV, FuncV]], frozenset[Read]]] = {}
@@ -169,10 +169,6 @@ class Machine:
         inner = max((i for i, g in enumerate(self.guards) if g.kind in ("for", "while")), default=-1)
         return bool(self.loops) and isinstance(sent, ListV) and sent.depth <= inner
 
-    def forget(self) -> None:
-        """Drop what must be done again for each file, so that a file's layouts depend on no other's."""
-        self.local.clear()
-
     @contextmanager
     def afresh(self, stack: list[ast.AST], steps: int) -> Iterator[None]:
         """Evaluate something that has to do with nothing under way: with conditions and a budget of its own."""
@@ -185,17 +181,23 @@ class Machine:
             for name, value in saved.items():
                 setattr(self, name, value)
 
+    def copied(self, value: Value | None) -> Value | None:
+        """Return what is there for all files, as the file at hand may change it."""
+        return value and twin(value, self, self.recorder.twins)
+
     def recall(self, key: object, budget: int) -> Kept | None:
         """Return what a call gave, if it would give the same within this budget.
 
         It is charged as if it had been run: what fits into a budget must not depend on who came first.
         """
-        for table in (self.memo, self.local):
+        for table in (self.memo, self.recorder.calls):
             kept = table.get((key, None))
             if kept is not None and kept.steps > budget:
                 kept = None
             kept = kept or table.get((key, budget))
             if kept is not None:
+                if table is not self.memo:
+                    self.recorder.count += 1  # whoever calls it has recorded something too
                 self.project.reads |= kept.reads
                 self.steps += kept.steps
                 self.exhausted = self.exhausted or self.steps > MAX_STEPS

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TypeGuard
 
-from promptlint.frontends.python.evaluate import access, growing, hints, mappings
+from promptlint.frontends.python.evaluate import access, growing, hints
 from promptlint.frontends.python.evaluate.machine import MAX_STEPS, Frame, Machine, passed
+from promptlint.frontends.python.evaluate.twins import Twins, settle, twin
 from promptlint.frontends.python.library import files
 from promptlint.frontends.python.syntax.nodes import blocks
 from promptlint.frontends.python.syntax.slicing import making
@@ -28,6 +29,7 @@ from promptlint.frontends.python.values.values import (
     Template,
     Unknown,
     Value,
+    moment,
 )
 from promptlint.layout import Cause, Confidence, Kind, Scope
 from promptlint.source import Place
@@ -66,8 +68,25 @@ class Deferred(Value):
         self.level = level
 
 
-def module_name(m: Machine, module: Module, name: str, asked: set[str] | None = None) -> Value | None:
-    """Return a module-level name, imports followed; modules that were ``asked`` are not asked by a star again."""
+def module_name(m: Machine, module: Module, name: str) -> Value | None:
+    """Return a module-level name, imports followed; what can be changed is the file's own."""
+    value = _module_name(m, module, name)
+    if module.state == "running":
+        return value
+    return m.recorder.assigned.get((module, name)) or m.copied(value)
+
+
+def assign_outside(m: Machine, owner: Module | ClassV, name: str, value: Value) -> None:
+    """Set a name of a module or class: by its own body for all, by a function for the file at hand."""
+    module, names = (owner, owner.names) if isinstance(owner, Module) else (owner.module, owner.namespace)
+    if module.state == "running":
+        names[name] = value
+    else:
+        m.recorder.assigned[owner, name] = value
+
+
+def _module_name(m: Machine, module: Module, name: str, asked: set[str] | None = None) -> Value | None:
+    """Return a module-level name as it is for all; modules that were ``asked`` are not asked by a star again."""
     run_module(m, module)
     m.project.reads.add(module.key(name))
     value = module.names.get(name)
@@ -86,7 +105,7 @@ def module_name(m: Machine, module: Module, name: str, asked: set[str] | None = 
         for star in module.stars:
             path = m.project.resolve(star.lstrip("."), module.path, len(star) - len(star.lstrip(".")))
             other = m.project.load(path) if path and path not in asked else None
-            if other is not None and (found := module_name(m, other, name, asked)) is not None:
+            if other is not None and (found := _module_name(m, other, name, asked)) is not None:
                 return found
     return value
 
@@ -119,7 +138,7 @@ def follow(m: Machine, value: Deferred) -> Value:
     if module is not None:
         if not attr:
             return ModuleV(module)
-        if module is not value.module and (found := module_name(m, module, attr)) is not None:
+        if module is not value.module and (found := _module_name(m, module, attr)) is not None:
             return found
         inner = m.project.resolve(f"{dotted}.{attr}" if dotted else attr, value.module.path, value.level)
         submodule = m.project.load(inner) if inner else None
@@ -207,7 +226,7 @@ def symbolic(m: Machine, cls: ClassV, name: str = "self") -> Obj:
         if isinstance(init, FuncV) and not is_data(cls):
             from promptlint.frontends.python.evaluate.functions import enter
 
-            with m.project.reading(reads):
+            with m.project.reading(reads), m.recorder.into([]):
                 enter(m, init, made, record=False, steps=MAX_INIT_STEPS)
             for part in made.attrs.values():
                 if isinstance(part, Obj):
@@ -219,14 +238,9 @@ def symbolic(m: Machine, cls: ClassV, name: str = "self") -> Obj:
     m.project.reads |= read
     out = Obj(cls, name=name)
     out.grown = set(known.grown)
+    copies: Twins = {}
     for key, value in known.attrs.items():
-        if isinstance(value, ListV):
-            copy = ListV(list(value.items), value.kind, value.order, 0)
-            copy.name, copy.owner = value.name, value.owner
-            out.attrs[key] = copy
-        elif isinstance(value, DictV):
-            out.attrs[key] = mappings.copy_dict(value, 0)
-        elif isinstance(value, Obj) and value.kind == "dialog":
+        if isinstance(value, Obj) and value.kind == "dialog":
             from promptlint.frontends.python.library import dialogs
 
             out.attrs[key] = dialogs.copied(value)
@@ -238,7 +252,9 @@ def symbolic(m: Machine, cls: ClassV, name: str = "self") -> Obj:
         ):
             out.attrs[key] = _of_argument(value, f"{name}.{key}", key)
         else:
-            out.attrs[key] = value
+            out.attrs[key] = copy = twin(value, m, copies)
+            if isinstance(copy, (ListV, DictV)):
+                copy.depth, copy.born = 0, moment()
     return out
 
 
@@ -252,7 +268,8 @@ def attribute(m: Machine, obj: Obj, attr: str, node: ast.expr, frame: Frame) -> 
     """Return an attribute of an instance: own, of the class, computed by a property, or unknown."""
     place = frame.module.place(node)
     cls = obj.cls
-    settle(obj)
+    # That of an object of a module must not be paid for by who asks first, nor its prompts count as theirs.
+    settle(obj, m if obj.kept is Scope.PROCESS else None)
     if cls is None and obj.kind in ("path", "jinja-env", "buffer", "dialog"):
         known = obj.attrs.get(attr) or (files.attribute(m, obj, attr) if obj.kind == "path" else None)
         return known or Bound(Ext(f"method.{attr}"), obj)
@@ -279,7 +296,7 @@ def attribute(m: Machine, obj: Obj, attr: str, node: ast.expr, frame: Frame) -> 
             cause=Cause(Kind.COUNTER, Scope.REQUEST, label, Confidence.HIGH, cls_place(written)),
             multiline=False,
         )
-    found = cls.find(attr)
+    found = of_class(m, cls, attr)
     if isinstance(found, FuncV):
         if any(
             d in ("property", "cached_property", "computed_field", "hybrid_property")
@@ -348,16 +365,12 @@ def _says(default: Value) -> bool:
     return default.parts != () if isinstance(default, Str) else isinstance(default, _SUBSTANCE)
 
 
-def settle(obj: Obj) -> None:
-    """Run a constructor that was put off."""
-    if obj.pending is not None:
-        pending, obj.pending = obj.pending, None
-        later = dict(obj.attrs)  # set from outside, behind the constructor
-        pending()
-        obj.attrs.update(later)
-        for value in obj.attrs.values():
-            if isinstance(value, (ListV, DictV)):
-                value.born = min(value.born, obj.born)
+def of_class(m: Machine, cls: ClassV, attr: str) -> Value | None:
+    """Return an attribute of a class through its bases; what can be changed is the file's own."""
+    found = cls.find(attr)
+    if cls.module.state == "running":
+        return found
+    return m.recorder.assigned.get((cls, attr)) or m.copied(found)
 
 
 def super_attribute(m: Machine, value: Super, attr: str, node: ast.expr, frame: Frame) -> Value:

@@ -133,7 +133,7 @@ def assign(m: Machine, target: ast.expr, value: Value, frame: Frame) -> None:
             ):  # which shows nothing of what is in it
                 value.order = replace(value.order, what=target.id)
         if target.id in frame.exports:
-            frame.module.names[target.id] = value
+            objects.assign_outside(m, frame.module, target.id, value)
             if isinstance(value, Obj):
                 value.kept = Scope.PROCESS
         else:
@@ -199,7 +199,7 @@ def _set_attribute(m: Machine, target: ast.Attribute, value: Value, frame: Frame
         )
         m.recorder.attribute(m, owner, target.attr, value, target, frame)
     elif isinstance(owner, ClassV):
-        owner.namespace[target.attr] = value
+        objects.assign_outside(m, owner, target.attr, value)
     elif isinstance(owner, Unknown | Ext):  # somebody else's object: ``agent.system_prompt = …``
         if isinstance(owner, Unknown):
             m.recorder.turn_set(m, owner, target, frame)

@@ -361,7 +361,10 @@ def _dumped(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value
 
 
 def _copy(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
-    return functions.fresh(given.args[0]) if given.args else None
+    value = given.args[0] if given.args else None
+    if isinstance(value, ListV):
+        return _list(m, given, node, frame)
+    return mappings.copy_dict(value, value.depth) if isinstance(value, DictV) else value
 
 
 def _environ(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from promptlint.frontends.python.evaluate import audience
-from promptlint.frontends.python.evaluate.machine import Frame, Machine
+from promptlint.frontends.python.evaluate.machine import Frame, Machine, Results
+from promptlint.frontends.python.evaluate.twins import Twins
 from promptlint.frontends.python.prompts.emit import Emitter, emitter_of
 from promptlint.frontends.python.prompts.history import HistoryWatch
 from promptlint.frontends.python.prompts.stages import Stages
@@ -27,6 +28,8 @@ from promptlint.frontends.python.values.values import (
 from promptlint.layout import Confidence, Layout, LayoutKind, Observation, Section
 from promptlint.source import Place
 
+_OF_ONE_LIST = ("layouts", "seen", "silent", "stages", "calls", "twins", "assigned")
+
 
 class Layouts(HistoryWatch):
     """Collects the layouts of one run, and what was seen of histories."""
@@ -37,18 +40,23 @@ class Layouts(HistoryWatch):
         self.count = 0  # of everything that was ever offered
         self.seen: set[object] = set()
         self.stages = Stages()
+        self.calls: Results = {}  # that recorded something: to be run again for other layouts
+        self.twins: Twins = {}  # of what modules and classes hold
+        self.assigned: dict[object, Value] = {}  # to names of modules and classes by functions
         self.silent = False
         self.constants: set[Place] = set()  # where texts stand that may be filled out of sight
 
     @contextmanager
     def into(self, layouts: list[Layout]) -> Iterator[None]:
         """Collect layouts elsewhere meanwhile, as if nothing had been seen."""
-        saved = self.layouts, self.seen, self.silent, self.stages
+        saved = {name: getattr(self, name) for name in _OF_ONE_LIST}
         self.layouts, self.seen, self.silent, self.stages = layouts, set(), False, Stages()
+        self.calls, self.twins, self.assigned = {}, {}, {}
         try:
             yield
         finally:
-            self.layouts, self.seen, self.silent, self.stages = saved
+            for name, value in saved.items():
+                setattr(self, name, value)
 
     def observe(self, observation: Observation, about: Value | None = None) -> None:
         """Keep something that is not a segment, as a layout of its own."""

@@ -347,7 +347,8 @@ class Obj(Value):
         self.grown: set[str] = set()  # collections that other methods have filled before
         self.kept: Scope | None = Scope.SESSION  # how long it lives; None: made anew for each request
         self.used = False  # part of an object that was there before: somebody has called its methods
-        self.pending: Callable[[], object] | None = None  # the constructor, until an attribute is asked for
+        # The constructor, until an attribute is asked for.
+        self.pending: Callable[[Obj], object] | None = None
         self.born = next(_made)
 
 
