@@ -11,7 +11,8 @@ from promptlint.findings import Cost, Finding, Severity, Status
 from promptlint.layout import APART, ARGUMENT, Cause, Confidence, Kind, Layout, Scope
 from promptlint.words import counted
 
-_CODE = re.compile(r"[\w.$]+(?:[\[(].*)?|.*\)", re.DOTALL)
+_CODE = re.compile(r"[\w.$]+(?:[\[(].*)?|.*\)|[{\[].*", re.DOTALL)
+ENVIRONMENT = "environment variable "
 BLOCK = 16  # tokens of the smallest block in wide use (vLLM)
 # Tokens that nobody would move a value for, whatever is asked for: the word that closes a sentence, and behind data,
 # or what only a name tells of, the label of the next field.
@@ -198,6 +199,8 @@ def lost_text(cost: Cost | None, history: bool, unseen: str = "") -> str:
 
 def quoted(what: str) -> str:
     """Return the short text of a cause, code in backticks: ``datetime.now()`` but not ``the turn``."""
+    if what.startswith(ENVIRONMENT):
+        return f"{ENVIRONMENT}`{what.removeprefix(ENVIRONMENT)}`"
     return f"`{what}`" if "`" not in what and _CODE.fullmatch(what) else what
 
 

@@ -12,6 +12,7 @@ from promptlint.checks.base import (
     BY_PLACE,
     DATA,
     DATA_FIRST,
+    ENVIRONMENT,
     HOW_OFTEN,
     LABEL,
     NEAR,
@@ -134,8 +135,12 @@ class BeforeStable:
                 return None
             if kind in DATA and piece < DATA_FIRST:
                 assumed = replace(cost, tokens=min(cost.tokens, piece))
-        subject = self.subjects.get(cause.scope, self.subject).format(what=quoted(cause.what))
-        message = f"{subject} {HOW_OFTEN[cause.scope]}; {lost_text(cost, history, unseen)} cannot be reused"
+        what = quoted(cause.what)
+        # An environment variable says of itself what it is.
+        subject = (
+            "the {what}" if what.startswith(ENVIRONMENT) else self.subjects.get(cause.scope, self.subject)
+        )
+        message = f"{subject.format(what=what)} {HOW_OFTEN[cause.scope]}; {lost_text(cost, history, unseen)} cannot be reused"
         return Finding(
             self.code,
             self.name,

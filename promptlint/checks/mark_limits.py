@@ -256,14 +256,13 @@ class Missing(Observed):
         estimated = measure.lost_behind(0, Scope.RELEASE).estimated
         yield self.found(
             f"{counted(tokens, 'stable token')} in front and no `{profile.marker_field}`: {profile.title} caches only what is marked",
-            layout.segments[end - 1].place
-            if layout.segments[end - 1].place.path == layout.place.path
-            else layout.place,
+            layout.place,
             layout,
             Severity.INFO,
             "mark the end of the last text that is equal in every request, if requests come more often "
             f"than every {profile.lifetime() or 300:,.0f} s",
             confidence=Confidence.MEDIUM,
+            related=(Step(layout.segments[end - 1].place, "the last text that is equal in every request"),),
             cost=Cost(tokens, 0, profile.name, estimated),
         )
 

@@ -117,8 +117,10 @@ class _Run:
             f"{counted(mended, 'finding')} {would}mended in {counted(len(paths), 'file')}"
             if mended
             else "no finding that can be mended safely"
+            if remaining
+            else "nothing to mend"
         )
-        click.echo(f"{done}; remaining: {remaining}", err=True)
+        click.echo(f"{done}; remaining: {remaining}" if mended or remaining else done, err=True)
 
 
 def _exit_code(report: Report, dirty: bool) -> int:

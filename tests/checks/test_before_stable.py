@@ -408,7 +408,7 @@ def test_one_turn_of_a_history_does_not_grow(what: str, moves: str) -> None:
         ("set(names)", "`set(names)`"),
         ("user_name", "`user_name`"),
         ("`now` (by its name)", "`now` (by its name)"),
-        ("environment variable HOME", "environment variable HOME"),
+        ("the turn of the loop", "the turn of the loop"),
     ],
 )
 def test_code_is_quoted(what: str, shown: str) -> None:
@@ -467,3 +467,15 @@ def test_what_a_name_tells_leads_its_group() -> None:
     assert [step.place for step in found.related] == [place(0, 3)]
     [found] = run(layout(guess, text(10), hole(replace(at_a_place, what="`y` (by its place)")), text(60)))
     assert found.primary == place(0, 3)
+
+
+def test_an_environment_variable_is_named_as_one() -> None:
+    host = cause(Kind.ENVIRONMENT, Scope.MACHINE, "environment variable HOST")
+    [found] = run(layout(hole(host), text(300)))
+    assert found.message.startswith("the environment variable `HOST` differs between machines; ")
+
+
+def test_a_set_that_is_written_out_stands_in_backticks() -> None:
+    made = cause(Kind.UNORDERED, Scope.PROCESS, '{"photographs", "receipts"…', variant="set")
+    [found] = run(layout(hole(made), text(300)))
+    assert found.message.startswith('the order of `{"photographs", "receipts"…` differs between processes; ')

@@ -245,6 +245,12 @@ class TestMissing:
         assert (found.code, found.severity) == ("PL604", Severity.INFO)
         assert found.cost.tokens == 5000
 
+    def test_it_stands_at_the_call_and_leads_to_the_text(self) -> None:
+        made = layout(text(5000, section=SYSTEM), hole(QUESTION), **CLAUDE)
+        [found] = run(made)
+        assert found.primary == made.place
+        assert [step.place for step in found.related] == [made.segments[0].place]
+
     @pytest.mark.parametrize(
         "changes",
         [

@@ -243,6 +243,7 @@ def test_fix_names_what_it_leaves(run: Run, tree: Tree) -> None:
     assert (code, out.splitlines()) == (0, left)
     assert err == f"no finding that can be mended safely; remaining: {len(left)}\n"
     assert run("fix", "--force-exclude", "build/b.py") == (0, "", "")
+    assert run("fix", "app.py", "--select", "PL701") == (0, "", "nothing to mend\n")
     assert (root / "build/b.py").read_text() == LISTING
     assert run("fix", "--ignore", "PL1", "app.py")[0] == 0
 

@@ -218,6 +218,25 @@ def test_source_joins_log_and_lint(log: Path, tmp_path: Path) -> None:
     assert source["file"].endswith("prompt.j2")
 
 
+def test_source_of_another_provider_or_about_keys_that_the_log_has_not_is_left_out(
+    write_log: Write, tmp_path: Path
+) -> None:
+    """One replica misses what another has; the only finding on routing is about a key of an engine."""
+    provider = Provider()
+    for turn, cache in enumerate("aabb"):
+        provider.send(chat(MANUAL, f"Question {turn}"), thread="t", cache=cache)
+    code = tmp_path / "app"
+    code.mkdir()
+    (code / "ask.py").write_text(
+        "import secrets\nimport httpx\n\n\ndef ask(http: httpx.Client, question: str):\n"
+        "    body = {'model': 'llama', 'messages': [{'role': 'user', 'content': question}],"
+        " 'cache_salt': secrets.token_hex(8)}\n"
+        "    return http.post('http://localhost:8000/v1/chat/completions', json=body)\n"
+    )
+    _, out = run(write_log(*provider.rows), "--source", code, "--isolated", "--format", "json")
+    assert [(row["kind"], row["source"]) for row in json.loads(out)["causes"]] == [("routing", None)]
+
+
 def test_a_damaged_config_is_named(tmp_path: Path) -> None:
     from promptlint.trace.options import kv_bytes_of
 

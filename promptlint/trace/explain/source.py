@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from promptlint.catalog.profiles import DEFAULT_PROFILE
 from promptlint.findings import Finding
 from promptlint.layout import Kind
 from promptlint.report import Report
@@ -23,7 +24,7 @@ def join(groups: list[Group], report: Report) -> None:
     remark that its words do not decide it.
     """
     for group in groups:
-        candidates = [finding for finding in report.findings if finding.kind is group.kind]
+        candidates = [f for f in report.findings if f.kind is group.kind and _may_explain(f, group)]
         scored = sorted(((_score(group, f, report), f) for f in candidates), key=lambda pair: -pair[0])
         if not scored:
             continue
@@ -32,6 +33,14 @@ def join(groups: list[Group], report: Report) -> None:
             group.source = _place(best, report, "same kind, same words around it")
         elif len(candidates) == 1 and group.kind is not Kind.OTHER:
             group.source = _place(best, report, "the only finding of this kind")
+
+
+def _may_explain(finding: Finding, group: Group) -> bool:
+    """Tell whether a finding may be about requests of the log: sent to its provider, and with a key if it is about keys."""
+    if group.kind is Kind.ROUTING and not group.example.request.routing:
+        return False
+    counted_for = finding.cost.profile if finding.cost else group.example.profile
+    return counted_for in (group.example.profile, DEFAULT_PROFILE)
 
 
 def _score(group: Group, finding: Finding, report: Report) -> float:
