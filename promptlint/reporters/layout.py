@@ -103,7 +103,8 @@ def _table(view: View, color: bool, width: int) -> list[str]:
         tokens = "·" if segment.is_hole else f"{view.measure.tokens(index):,}"
         changes = "-" if scope is Scope.RELEASE else scope.value
         guard = f"[{_guard(segment.guards[-1], heads)}] " if segment.guards else ""
-        shown = _preview(guard + _text(segment), width - 37)
+        mark = _mark(segment)
+        shown = _preview(guard + _text(segment), width - 37 - len(mark)) + mark
         rows.append(f"{index:>4}  {part:<10} {tokens:>7}  {_paint(f'{changes:<10}', scope, color)} {shown}")
     return rows
 
@@ -129,6 +130,12 @@ def _text(segment: Segment) -> str:
         return segment.text
     cause = f"  ({segment.cause.kind.value})" if segment.cause else ""
     return f"«{segment.origin.expression or segment.origin.name or segment.origin.why}»{cause}"
+
+
+def _mark(segment: Segment) -> str:
+    """Show the cache mark at the end of a segment, with its lifetime where one is written."""
+    found = segment.breakpoint
+    return f"  <- {found.marker} {found.ttl}".rstrip() if found else ""
 
 
 def _preview(text: str, width: int) -> str:
@@ -171,6 +178,11 @@ def _prefixes(view: View) -> list[str]:
     rows.append(
         "  matched: what the cache can reuse of them; stable first: the same if what changes came last"
     )
+    least = view.measure.profile.min_tokens or 0
+    if any(0 < view.measure.prefix(scope).tokens < least for scope in _WITHIN):
+        rows.append(
+            f"  matched is 0 where that is under {least:,} tokens, the least that {view.measure.profile.name} caches"
+        )
     return [row.rstrip() for row in rows]
 
 
@@ -206,6 +218,7 @@ def _segment(view: View, index: int, heads: Mapping[Place, str]) -> dict[str, An
         "kind": segment.cause.kind.value if segment.cause else None,
         "expression": segment.origin.expression,
         "guards": [_guard(guard, heads) for guard in segment.guards],
+        "mark": segment.breakpoint and {"field": segment.breakpoint.marker, "ttl": segment.breakpoint.ttl},
     }
 
 

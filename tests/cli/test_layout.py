@@ -174,3 +174,32 @@ def test_a_request_stands_for_its_messages(run: Run, tree: Tree) -> None:
     out = run("layout", "--isolated", "chat:ask")[1]
     assert out.startswith("request in ask: ")
     assert "cache openai-auto" in out.splitlines()[0]
+
+
+MARKED = """
+import anthropic
+
+RULES = "You answer questions about ships and their cargo. " * 20
+
+
+def ask(question: str):
+    return anthropic.Anthropic().messages.create(
+        model="claude-sonnet-4-5",
+        max_tokens=9,
+        system=[{"type": "text", "text": RULES, "cache_control": {"type": "ephemeral", "ttl": "1h"}}],
+        messages=[{"role": "user", "content": question}],
+    )
+"""
+
+
+def test_marks_and_the_minimum_are_shown(run: Run, tree: Tree) -> None:
+    """About 180 tokens under a mark: nothing is matched, since Claude Sonnet caches from 1,024."""
+    tree({"chat.py": MARKED})
+    out = run("layout", "--isolated", "chat:ask")[1]
+    (row,) = (line for line in out.splitlines() if line.startswith("   0  system"))
+    assert row.endswith("  <- cache_control 1h")
+    assert "  matched is 0 where that is under 1,024 tokens, the least that anthropic caches" in out
+    (segment, _) = json.loads(run("layout", "--isolated", "chat:ask", "--format", "json")[1])[0]["segments"]
+    assert segment["mark"] == {"field": "cache_control", "ttl": "1h"}
+    tree({"a.j2": TEMPLATE})
+    assert "the least that" not in run("layout", "--isolated", "a.j2")[1]
