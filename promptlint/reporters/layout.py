@@ -181,7 +181,7 @@ def _prefixes(view: View) -> list[str]:
     least = view.measure.profile.min_tokens or 0
     if any(0 < view.measure.prefix(scope).tokens < least for scope in _WITHIN):
         rows.append(
-            f"  matched is 0 where that is under {least:,} tokens, the least that {view.measure.profile.name} caches"
+            f"  matched is 0 where that is under {counted(least, 'token')}, the least that {view.measure.profile.name} caches"
         )
     return [row.rstrip() for row in rows]
 
