@@ -15,14 +15,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from promptlint.frontends.chat_template.conversations import Conversation
 from promptlint.frontends.chat_template.growth import common, placed, values
 from promptlint.frontends.chat_template.render import Renderer
 from promptlint.frontends.chat_template.sandbox import Event, RefusedError, RenderError
 
-_OPEN, _CLOSE = "<think>", "</think>"
+_THOUGHT = re.compile(r"think|thought|reason|analysis|channel", re.IGNORECASE)
+_CLOSED = re.compile(r"</|\[/|◁/|<\|/|(?:end|_end|stop)[_ ]?(?:of[_ ])?think", re.IGNORECASE)
+_TAG = 24  # characters of a tag
 _CUT = re.compile(r"split\(\s*['\"]</think>")
 #: What clients set so that a model answers at once.
 AT_ONCE = "enable_thinking"
@@ -44,7 +46,7 @@ class Unkept:
 
 
 def unkept(
-    renderer: Renderer, tried: list[Conversation], fixed: dict[str, object], options: Options
+    renderer: Renderer, tried: list[Conversation], fixed: dict[str, object], options: Options, text: str
 ) -> Unkept | None:
     """Return what a template adds in front of answers and does not keep, with one of the ``options``.
 
@@ -53,18 +55,28 @@ def unkept(
     """
     plain = [one for one in tried if one.name.startswith("turns")]
     for option in options:
-        keeps = _keeps_thoughts(renderer, tried, fixed | option)
+        shown = "".join(f"{name}={value}" for name, value in option.items())
         for conversation in plain:
             for length in _asking(conversation):
                 try:
                     found = _compare(renderer, conversation, length, fixed | option)
                 except (RefusedError, RenderError):
                     continue
-                if found is None or (found[2].count(_OPEN) > found[2].count(_CLOSE) and keeps):
+                if found is None:
                     continue
-                shown = "".join(f"{name}={value}" for name, value in option.items())
-                return Unkept(*found, conversation.name, shown)
+                offset, after, added = found
+                if _opens_thought(added):
+                    cut = _CUT.search(text)
+                    if cut is None or _keeps_thoughts(renderer, tried, fixed | option):
+                        continue
+                    offset, after = cut.start(), offset
+                return Unkept(offset, after, added, conversation.name, shown)
     return None
+
+
+def _opens_thought(added: str) -> bool:
+    """Tell whether a text begins what the model thinks, in one of the many spellings: ``<think>``, ``[THINK]``."""
+    return _THOUGHT.search(added) is not None and _CLOSED.search(added) is None
 
 
 def _keeps_thoughts(renderer: Renderer, tried: list[Conversation], fixed: dict[str, object]) -> bool:
@@ -80,12 +92,6 @@ def _keeps_thoughts(renderer: Renderer, tried: list[Conversation], fixed: dict[s
         if thought.word in text:
             return True
     return False
-
-
-def cut_in(found: Unkept, text: str) -> Unkept:
-    """Return a finding at the place where a template's text takes the thoughts out of answers, if there is one."""
-    cut = _CUT.search(text) if found.text.endswith(_OPEN) else None
-    return found if cut is None else replace(found, offset=cut.start(), after=found.offset)
 
 
 def _asking(conversation: Conversation) -> Iterator[int]:
@@ -109,7 +115,9 @@ def _compare(
         return None
     if at < len(renderer.render(values(conversation, length, fixed))):
         return None  # a turn is written otherwise, which the growth test tells
-    return _printed(asked, request, at), _printed(told, later, at), request[at:].strip()
+    begun = request.rfind("<", max(0, at - _TAG), at)  # of a tag that both begin with
+    at_tag = begun if begun >= 0 and ">" not in request[begun:at] else at
+    return _printed(asked, request, at), _printed(told, later, at), request[at_tag:].strip()
 
 
 def _bare(text: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from jinja2 import nodes
 
 from promptlint.frontends.base import Delimiters
-from promptlint.frontends.chat_template.answering import AT_ONCE, Unkept, cut_in, unkept
+from promptlint.frontends.chat_template.answering import AT_ONCE, Unkept, unkept
 from promptlint.frontends.chat_template.clock import ClockCall, clock_calls
 from promptlint.frontends.chat_template.conversations import (
     NAMES,
@@ -93,8 +93,7 @@ def examine(text: str, meter: Meter | None = None) -> Examination:
         )
         if AT_ONCE in text:
             options.append({AT_ONCE: False})
-        left = unkept(renderer, tried, TOKENS, options)
-        left = cut_in(left, text) if left is not None else None
+        left = unkept(renderer, tried, TOKENS, options, text)
     except TooExpensiveError as error:
         gaps.append(f"rendering was stopped: {error}")
         clocks = clocks or tuple(clock_calls(written, None, (), TOKENS))

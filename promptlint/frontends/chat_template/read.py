@@ -136,7 +136,7 @@ def _observations(where: _Where, examination: Examination) -> Iterator[Observati
 
 def _unkept(unkept: Unkept, where: _Where) -> Observation:
     related: tuple[Step, ...] = ()
-    opens = unkept.text.endswith("<think>")
+    opens = "</" not in unkept.text and "think" in unkept.text
     if not where.same_tag(unkept.offset, unkept.after):
         note = "the model goes on from here" if opens else "the answer's turn is printed here"
         related = (where.step(unkept.after, note),)

@@ -46,6 +46,11 @@ def test_the_form_of_a_body(program: Run, call: str, provider: str) -> None:
         "requests.post('http://host/embeddings', json={'model': 'm', 'input': question})",
         "requests.post(url, json={'prompt': 'which one?'})",  # any form may have such a field
         "requests.put(url, json={'model': 'm', 'prompt': question})",
+        "requests.post(url, json={'to': 'a@b.c', 'messages': [question]})",
+        "requests.post(url, json={'contents': [{'title': question}]})",
+        "requests.post('http://host/audio/speech', json={'model': 'm', 'input': question, 'voice': 'v'})",
+        "requests.post('http://host/count_tokens', json={'model': 'm', 'messages': [{'role': 'user', 'content': question}]})",
+        "requests.post(url, json={'inputs': question, 'parameters': {'top_label': 1}})",
     ],
 )
 def test_other_bodies(program: Run, call: str) -> None:

@@ -34,6 +34,7 @@ from promptlint.frontends.python.values.values import (
 from promptlint.layout import Cause, Confidence, Kind, Scope
 from promptlint.source import Place
 
+MAX_ASKED = 6  # attributes that are made of one another, each in a method of its own
 MAX_INIT_STEPS = 500
 _NOTHING: frozenset[Read] = frozenset()
 KEPT_DEFAULT = 40  # a parameter's default text of this length is a prompt, not a setting
@@ -314,14 +315,17 @@ def attribute(m: Machine, obj: Obj, attr: str, node: ast.expr, frame: Frame) -> 
     # A field's plain default says little of an object that was not made here.
     if found is not None and (_says(found) or not (is_data(cls) or found is NONE)):
         return found
-    if written and attr not in obj.busy:
+    if written and attr not in obj.busy and m.asked < MAX_ASKED:
         obj.busy.add(attr)
+        m.asked += 1
         try:
             value = _written(m, obj, _telling(written), frame)
         finally:
             obj.busy.discard(attr)
+            m.asked -= 1
         if value is not None:
-            if not isinstance(value, (ListV, DictV)):  # those grow
+            # Lists grow, and what was found while another attribute was asked for may lack that one.
+            if not (isinstance(value, (ListV, DictV)) or obj.busy or m.asked):
                 obj.attrs[attr] = value
             return value
     if (part := _part(m, cls, attr, label)) is not None:

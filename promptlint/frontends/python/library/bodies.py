@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from promptlint.frontends.python.values.arguments import Arguments
+from promptlint.frontends.python.values.forms import has_turns
 from promptlint.frontends.python.values.naming import called_name
 from promptlint.frontends.python.values.pieces import Lit
-from promptlint.frontends.python.values.values import DictV, Str
+from promptlint.frontends.python.values.values import DictV, Item, ListV, Str
 
 if TYPE_CHECKING:
     from promptlint.catalog.model import Sink
@@ -16,9 +18,23 @@ if TYPE_CHECKING:
 
 _POSTS = frozenset(("post", "request", "stream", "fetch", "urlopen", "Request", "apost"))
 _CARRIES = ("json", "data", "content", "body")
-# What a body has beside its text, whoever it is for.
+# What only a body for a model has beside its text.
 _SETTINGS = frozenset(
-    ("model", "max_tokens", "temperature", "stream", "n_predict", "top_p", "stop", "options", "parameters")
+    (
+        "max_tokens",
+        "max_new_tokens",
+        "n_predict",
+        "temperature",
+        "top_p",
+        "top_k",
+        "stop",
+        "stream",
+        "keep_alive",
+    )
+)
+# Services that take texts and give no answer to them.
+_OTHER = re.compile(
+    r"embed|audio|speech|transcri|translat|image|moderat|rerank|classif|count|token", re.IGNORECASE
 )
 
 
@@ -60,15 +76,24 @@ def _dumped(node: ast.expr | None) -> ast.Name | None:
 
 def _form(body: DictV, address: str) -> str:
     names = body.entries.keys()
-    if "messages" in names:
+    tuned = bool(names & _SETTINGS)
+    if _OTHER.search(address) or "output" in names:
+        return ""
+    if "messages" in names and ("model" in names or tuned or has_turns(body.get("messages"))):
         return "anthropic" if "system" in names or "anthropic" in address else "chat"
-    if "contents" in names:
+    contents = body.get("contents")
+    if isinstance(contents, ListV) and any(map(_has_parts, contents.items)):
         return "gemini"
-    if "model" in names and ("instructions" in names or "input" in names):
-        return "responses" if "embed" not in address else ""
-    if ("prompt" in names or "inputs" in names) and names & _SETTINGS:
-        return "completion"
-    return ""
+    asked = body.get("input")
+    if "model" in names and ("instructions" in names or has_turns(asked) or "/responses" in address):
+        return "responses"
+    parameters = body.get("parameters")
+    inner = parameters.entries.keys() & _SETTINGS if isinstance(parameters, DictV) else frozenset()
+    return "completion" if ("prompt" in names and tuned) or ("inputs" in names and inner) else ""
+
+
+def _has_parts(item: Item) -> bool:
+    return isinstance(item.value, DictV) and "parts" in item.value.entries
 
 
 def _address(given: Arguments) -> str:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import islice
 
 from promptlint.frontends.python.evaluate import objects, text
 from promptlint.frontends.python.evaluate.machine import Frame, Machine
@@ -21,6 +22,7 @@ from promptlint.frontends.python.values.naming import path_of
 from promptlint.frontends.python.values.values import FuncV, Str, Value
 
 _CARRIED = ("system", "prompt", "user")
+MAX_BEHIND = 8  # functions whose texts are looked at behind another's
 
 
 def handed_on(m: Machine, value: Value, frame: Frame) -> Value | None:
@@ -34,7 +36,11 @@ def handed_on(m: Machine, value: Value, frame: Frame) -> Value | None:
         sink = m.sink(path_of(m.evaluate(target, inner)))
         carried = sink.arguments.get("return") if sink is not None else None
         if carried in _CARRIED:
-            behind = list(_behind(m, func, target, frame)) if carried == "system" and value.cause else []
+            behind = (
+                list(islice(_behind(m, func, target, frame), MAX_BEHIND))
+                if carried == "system" and value.cause
+                else []
+            )
             return _joined(value, behind, target, frame) if behind else value
     return None
 
@@ -53,13 +59,23 @@ def made_anew(frame: Frame) -> bool:
 def _behind(m: Machine, func: FuncV, target: ast.expr, frame: Frame) -> Iterator[Value]:
     """Yield what the functions return that stand behind one in its module and have the same decorator."""
     same = ast.dump(target)
-    for node in func.module.tree.body if func.module.tree is not None else ():
+    whole = func.module.tree.body if func.module.tree is not None else []
+    bound = [n for n in whole if isinstance(n, ast.Assign) and ast.dump(n.targets[0]) in _roots(target)]
+    if func.node not in whole or len(bound) > 1:  # the same name may be another agent
+        return
+    for node in whole:
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or node.lineno <= func.node.lineno:
             continue
         targets = (d.func if isinstance(d, ast.Call) else d for d in node.decorator_list)
         other = objects.module_name(m, func.module, node.name) if same in map(ast.dump, targets) else None
         if isinstance(other, FuncV):
             yield engines.called(m, other, target, frame)
+
+
+def _roots(target: ast.expr) -> set[str]:
+    """Return how the agent of ``agent.instructions`` is written where it is assigned."""
+    owner = target.value if isinstance(target, ast.Attribute) else target
+    return {ast.dump(ast.Name(owner.id, ast.Store()))} if isinstance(owner, ast.Name) else set()
 
 
 def _joined(first: Value, behind: list[Value], at: ast.expr, frame: Frame) -> Str:

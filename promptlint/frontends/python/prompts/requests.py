@@ -66,7 +66,7 @@ def taken(
     """Return what a call is to a model, and what it is given; None where it is none."""
     sink = m.sink(path) if path else None
     if sink is None or sink.returns in ("message", "template") or (sink.loose and not promptish(given)):
-        return posted(m, given, node, frame)
+        return posted(m, given, node, frame) if path else None  # ``post`` of the program's own says nothing
     return sink, given
 
 

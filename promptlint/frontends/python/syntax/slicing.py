@@ -258,17 +258,40 @@ def forwards(statement: ast.stmt) -> bool:
 
 
 def making(node: Function, statement: ast.AST) -> list[ast.stmt]:
-    """Return the assignments in front of a statement that make the local names it uses, in their order."""
+    """Return the assignments in front of a statement that make the local names it uses, in their order.
+
+    None where something else makes or changes one of the names as well (a loop, ``names.sort()``), or they are many.
+    """
     before = list(takewhile(lambda one: one is not statement, nodes.statements(node.body)))
     if len(before) == len(nodes.statements(node.body)) or not isinstance(statement, ast.stmt):
         return []
     wanted = set(digest(statement).used)
     found: list[ast.stmt] = []
     for one in reversed(before):
-        if isinstance(one, ast.Assign | ast.AnnAssign | ast.AugAssign) and wanted & digest(one).defined:
-            found.append(one)
-            wanted |= digest(one).used
-    return found[: -MAX_MAKING - 1 : -1]
+        if isinstance(one, ast.Assign | ast.AnnAssign | ast.AugAssign):
+            if wanted & digest(one).defined:
+                found.append(one)
+                wanted |= digest(one).used
+        elif wanted & digest(one).defined or not wanted.isdisjoint(_changed(one)):
+            return []  # ``name`` is what a loop, an import or a method made of it
+    return found[::-1] if len(found) <= MAX_MAKING and not any(map(_does_more, found)) else []
+
+
+def _changed(statement: ast.stmt) -> Iterator[str]:
+    """Yield the names that a statement imports, or of what it calls a method of: ``names.sort()``."""
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        yield from (alias.asname or alias.name for alias in statement.names)
+    call = _alone(statement)
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+        yield from (n.id for n in nodes.walk(call.func) if isinstance(n, ast.Name))
+
+
+def _does_more(statement: ast.stmt) -> bool:
+    """Tell whether an assignment changes something beside its target: ``n = self.turns.insert(0, turn)``."""
+    return any(
+        isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr in _CHANGES
+        for n in nodes.walk(statement)
+    )
 
 
 def _skipped(node: Function) -> frozenset[int]:

@@ -91,8 +91,12 @@ _CACHE_MARK = re.compile(r"cache_?(?:control|point|mark|breakpoint)", re.IGNOREC
 
 
 def is_about_marks(node: ast.AST) -> bool:
-    """Tell whether something sets cache marks or takes them off, which changes no turn."""
-    return _CACHE_MARK.search(ast.unparse(node)) is not None
+    """Tell whether something sets cache marks or takes them off, which changes no turn; remembered on its node."""
+    known: bool | None = getattr(node, "_about_marks", None)
+    if known is None:
+        known = _CACHE_MARK.search(ast.unparse(node)) is not None
+        node._about_marks = known  # type: ignore[attr-defined]
+    return known
 
 
 _TOOL = re.compile(r"tool|function|action|skill|plugin|declaration|schema|field|param|agent", re.IGNORECASE)
