@@ -217,6 +217,8 @@ def build_prompt(user):
 """
     [finding] = [one for one in run(text).findings if one.code == "PL101"]
     assert "`datetime.now()`" in finding.message
+    later = text.replace("    prompt =", "    ctx.stamp = 'a Monday'\n    prompt =")
+    assert "PL101" not in run(later).codes
 
 
 KEPT = """

@@ -286,8 +286,9 @@ def unknown_like(
     name: str | None = None,
     place: Place | None = None,
     multiline: bool | None = None,
+    given: Mapping[str, Value] | None = None,
 ) -> Unknown:
-    """Return a copy of an unknown with another cause, name or place."""
+    """Return a copy of an unknown with another cause, name, place, or attributes that it was given."""
     like = Unknown(
         place or value.place,
         name=value.name if name is None else name,
@@ -297,7 +298,7 @@ def unknown_like(
         loop=value.loop,
         multiline=value.multiline if multiline is None else multiline,
         holds=value.holds,
-        given=value.given,
+        given=given or value.given,
     )
     return Declared(like, value.says) if isinstance(value, Declared) else like
 

@@ -203,6 +203,9 @@ def _set_attribute(m: Machine, target: ast.Attribute, value: Value, frame: Frame
     elif isinstance(owner, Unknown | Ext):  # somebody else's object: ``agent.system_prompt = …``
         if isinstance(owner, Unknown):
             m.recorder.turn_set(m, owner, target, frame)
+            if owner.given and target.attr in owner.given and isinstance(target.value, ast.Name):
+                changed = {**owner.given, target.attr: value}
+                frame.names[target.value.id] = unknown_like(owner, cause=owner.cause, given=changed)
         m.recorder.named(m, target.attr, value, target, frame)
 
 
