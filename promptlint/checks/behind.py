@@ -25,6 +25,11 @@ def _is_counted(guard: Guard) -> bool:
     return guard.kind == "while" or (guard.kind == "for" and guard.expression.startswith("range("))
 
 
+def _has_words(text: str) -> bool:
+    """Tell whether a text says something: tags around a value do not."""
+    return _WORD.search(_TAG.sub("", text)) is not None
+
+
 class Behind:
     """Answers for one layout; each is found by one walk over its segments, however many ask."""
 
@@ -44,7 +49,7 @@ class Behind:
     def _last_word(self) -> int | None:
         found = None
         for index, segment in enumerate(self._layout.segments):
-            if segment.text and _WORD.search(_TAG.sub("", segment.text)):
+            if segment.text and _has_words(segment.text):
                 found = index
         return found
 
@@ -229,7 +234,8 @@ class Behind:
             run = 0
             for at in reversed(range(len(self._layout.segments))):
                 segment = self._layout.segments[at]
-                run = 0 if segment.cause is not None else run + measure.tokens(at)
+                words = 0 if segment.text is not None and not _has_words(segment.text) else measure.tokens(at)
+                run = 0 if segment.cause is not None else run + words
                 self._runs.append(max(run, self._runs[-1]))
             self._runs.reverse()
         return self._runs[index + 1]

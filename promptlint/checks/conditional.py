@@ -118,6 +118,8 @@ def _sections(layout: Layout) -> Iterator[tuple[int, Guard]]:
                 guard.cause is None or guard.cause.kind is not Kind.PER_USER
             ):
                 continue  # mostly a setting, whatever its name is
+            if segment.section is Section.MESSAGES and segment.is_hole and segment.cause is None:
+                continue  # a part of a turn, as it came
             if segment.cause is not None and not guard.scope.narrower_than(segment.cause.scope):
                 told.add(guard)
             last[guard] = index

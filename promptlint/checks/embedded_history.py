@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from promptlint.checks.base import (
+    LABEL,
     Measure,
     Thresholds,
     costliest,
@@ -15,6 +16,7 @@ from promptlint.checks.base import (
     severity,
     weaker,
 )
+from promptlint.checks.behind import Behind
 from promptlint.findings import Finding, Fix
 from promptlint.layout import Cause, Kind, Layout, LayoutKind, Scope
 from promptlint.source import Place
@@ -36,10 +38,13 @@ class HistoryBeforeStable:
         if layout.kind is not LayoutKind.CHAT_TEMPLATE:
             last = {place: (index, cause) for index, place, cause in _printed(layout)}
             own = _own_tokens(layout, measure) if last else []
+            behind = Behind(layout)
             found = [
                 finding
                 for place, (index, cause) in last.items()
-                if (finding := self._finding(layout, measure, thresholds, index, own[index], place, cause))
+                # Tags and labels of other values are no text that could go first.
+                if min(own[index], behind.longest(index, measure)) >= LABEL
+                and (finding := self._finding(layout, measure, thresholds, index, own[index], place, cause))
             ]
             yield from costliest(found)
 

@@ -71,6 +71,8 @@ def step_blocks(layout: Layout, index: int) -> int:
 
 
 _PER_CALL = re.compile(r"%|\b(?:turn|step|round|iteration|attempt|count|first|last|len\()", re.IGNORECASE)
+# Where a turn stands, as the loop over them asks it: `i == len(messages) - 1`, `n in newest`.
+_BY_PLACE = re.compile(r"\b(?:i|j|k|n|idx|index|pos|position)\b\s*(?:[<>!=]=?|(?:not\s+)?in\b)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,9 @@ class Moved(Observed):
                 for segment in layout.segments[index:]
                 if segment.breakpoint and not any(g.place == guard.place for g in segment.guards)
             ]
+            turns = any(segment.section is Section.MESSAGES and segment.is_hole for segment in other)
+            if turns and _BY_PLACE.search(guard.expression):
+                continue  # which turns have the mark: those at the end of each request
             if other and not behind and not any(segment.breakpoint for segment in other):
                 return guard
         return None

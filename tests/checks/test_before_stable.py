@@ -392,6 +392,14 @@ def test_history_inside_a_text() -> None:
     assert not run(layout(text(60), *printed))
 
 
+def test_tags_are_no_text_that_could_go_first() -> None:
+    talk, page = cause(Kind.HISTORY, Scope.SESSION), cause(Kind.REQUEST_INPUT, R)
+    tags = replace(text(1), text="</history> <page> " * 10)  # 20 words for who counts words
+    assert not run(layout(hole(talk), tags, hole(page), tags))
+    assert not run(layout(hole(page), tags, hole(talk), tags))
+    assert [f.code for f in run(layout(hole(talk), tags, hole(page), text(40)))] == ["PL108", "PL111"]
+
+
 @pytest.mark.parametrize(("what", "moves"), [("talk", "grows"), ("talk[-1]", "changes")])
 def test_one_turn_of_a_history_does_not_grow(what: str, moves: str) -> None:
     [found] = run(layout(hole(cause(Kind.HISTORY, Scope.SESSION, what)), text(60)))

@@ -344,6 +344,16 @@ class TestSteps:
         assert codes(made) == ["PL608"]
         assert codes(replace(made, segments=(*made.segments[:2], mark(made.segments[2], at=720)))) == []
 
+    @pytest.mark.parametrize("turns", [True, False])
+    def test_the_place_of_a_turn_in_every_call(self, turns: bool) -> None:
+        one = guard(expression="i == len(messages) - 1")
+        made = layout(
+            mark(hole(HISTORY, section=MESSAGES, guards=(one,))),
+            hole(HISTORY, section=MESSAGES if turns else SYSTEM, guards=(replace(one, branch=1),)),
+            **CLAUDE,
+        )
+        assert codes(made) == ([] if turns else ["PL608"])
+
     def test_a_switch_of_the_deployment_is_no_fault(self) -> None:
         one = guard(expression="settings.caching")
         made = layout(

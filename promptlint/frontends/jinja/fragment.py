@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from promptlint.frontends.jinja.values import Piece, Symbol
+from promptlint.frontends.jinja.values import Piece, Symbol, is_date
 from promptlint.layout import Observation, Origin, OriginKind, Segment, Step
 
 
@@ -83,4 +83,6 @@ def _hole(index: int, symbol: Symbol) -> Hole:
 
 def _origin(symbol: Symbol) -> Origin:
     names = symbol.names if len(symbol.names) > 1 else ()
+    if is_date(symbol.default):  # whatever it is called, mostly nobody gives another
+        return Origin(OriginKind.OPAQUE, symbol.expression or symbol.path, symbol.path, "a day as default")
     return Origin(symbol.kind, symbol.expression or symbol.path, symbol.path, symbol.why, names, symbol.chain)

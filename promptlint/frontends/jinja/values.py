@@ -6,6 +6,7 @@ mappings of those, and choices between them that a condition makes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from promptlint.frontends.jinja.bindings import Variables
 
 MAX_CHOICES = 16
+_DAY = re.compile(
+    r"\d\d?\s+[A-Z][a-z]{2,8}\s+(?:19|20)\d\d|[A-Z][a-z]{2,8}\s+\d\d?,\s+(?:19|20)\d\d|(?:19|20)\d\d-\d\d-\d\d"
+)
 MAX_NAMES = 24
 
 
@@ -230,4 +234,22 @@ def choice(options: list[tuple[tuple[Guard, ...], Value]], expression: str = "")
             flat.append((guards, value))
     if len(flat) > MAX_CHOICES:
         return composite(tuple(value for _, value in flat), expression)
-    return Choice(tuple(flat))
+    return _with_own_date(flat) or Choice(tuple(flat))
+
+
+def is_date(text: str | None) -> bool:
+    """Tell whether a text that a template has in it for want of another one is a day: it stays the same."""
+    return text is not None and _DAY.search(text) is not None
+
+
+def _with_own_date(options: list[tuple[tuple[Guard, ...], Value]]) -> Symbol | None:
+    """Return a variable with the day that a template has written in it where the caller gives none.
+
+    ``{% if not date_string is defined %}{% set date_string = "26 Jul 2024" %}{% endif %}``
+    """
+    given = next((value for _, value in options if isinstance(value, Symbol)), None)
+    own = next((value.value for _, value in options if isinstance(value, Known)), None)
+    if len(options) != 2 or given is None or not isinstance(own, str) or not is_date(own):
+        return None
+    asked = all(guard.name == given.path for guards, _ in options for guard in guards)
+    return replace(given, default=own) if asked else None

@@ -128,6 +128,22 @@ def test_a_variable_set_in_one_branch_is_a_choice() -> None:
     assert shown(found) == "Today: if#0(<now>)if#1(<date>)"
 
 
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [
+        ("{% if not day is defined %}{% set day = '26 Jul 2024' %}{% endif %}{{ day }}", OriginKind.OPAQUE),
+        ("{% set day = day if day is defined else '2024-07-26' %}{{ day }}", OriginKind.OPAQUE),
+        ("{{ day | default('July 26, 2024') }}", OriginKind.OPAQUE),
+        ("{{ day | default('unknown') }}", OriginKind.VARIABLE),
+        ("{{ day }}", OriginKind.VARIABLE),
+    ],
+)
+def test_a_day_written_in_the_template_is_what_most_callers_get(given: str, kind: OriginKind) -> None:
+    found = fragment(given)
+    assert [segment.origin.kind for segment in found.segments] == [kind]
+    assert [hole.path for hole in found.holes] == ["day"]  # who gives one is still followed
+
+
 def test_namespaces_collect_what_a_loop_appends() -> None:
     found = fragment(
         "{% set ns = namespace(text='Start.', last=none) %}{% for m in messages %}"

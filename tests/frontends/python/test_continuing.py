@@ -199,3 +199,28 @@ class Chat:
         self.messages = {kept}
 """)
     assert places(found) == ([("history-rewritten", f"self.messages = {kept}")] if told else [])
+
+
+MARKED = """
+MARK = {{"cache_control": {{"type": "ephemeral"}}}}
+def marked(message):
+    return {{**message, {extra}}}
+def send(messages):
+    users = [i for i, m in enumerate(messages) if m["role"] == "user"]
+    chosen = set(users[-2:])
+    sent = [marked(m) if i in chosen else m for i, m in enumerate(messages)]
+    return sent
+"""
+
+
+@pytest.mark.parametrize(
+    ("extra", "told"),
+    [
+        ('"cache_control": KIND', False),  # which turns have a mark is no part of what is said
+        ("**MARK", False),
+        ('"content": message["content"][:200]', True),
+    ],
+)
+def test_what_sets_marks_for_the_last_turns(talking: Run, extra: str, told: bool) -> None:
+    found = talking(MARKED.format(extra=extra))
+    assert [what for what, _ in places(found)] == (["history-rewritten"] if told else [])

@@ -20,6 +20,9 @@ System = Callable[..., str]
         ("p = q = 'a'\np += 'b'\np += q", "aba"),
         ("if flag:\n    p = 'a'\nelse:\n    p = 'b'", "[flag? a][flag#1? b]"),
         ("p = 'a'\nif flag:\n    p += 'b'\np += 'c'", "a[flag? b]c"),
+        # Where an error is raised there is no request, and what follows is in all others.
+        ("l = ['a']\nif flag:\n    raise E\nl.append('b')\np = ''.join(l)", "ab"),
+        ("l = ['a']\nif flag:\n    x = 1\nelse:\n    raise E\nl.append('b')\np = ''.join(l)", "ab"),
         (
             "p = 'a'\nif flag:\n    p += 'b'\nelif more:\n    p += 'c'\np += 'd'",
             "a[flag? b][flag#1? [more? c]]d",

@@ -301,9 +301,10 @@ def _if(m: Machine, node: ast.If, frame: Frame) -> bool | Guard:
     _keep(frame, merged)
     if ended and ended_else:
         return True
+    # Where one side raises there is no request: what follows is in all that there are.
     if ended:
-        return other
-    return guard if ended_else else False
+        return False if isinstance(node.body[-1], ast.Raise) else other
+    return guard if ended_else and not isinstance(node.orelse[-1], ast.Raise) else False
 
 
 def _keep(frame: Frame, names: dict[str, Value]) -> None:

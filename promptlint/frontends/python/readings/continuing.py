@@ -43,7 +43,7 @@ from promptlint.frontends.python.readings.turnlists import (
     parts_of,
 )
 from promptlint.frontends.python.syntax.nodes import walk
-from promptlint.frontends.python.values.naming import called_name, is_about_marks
+from promptlint.frontends.python.values.naming import called_name
 
 _TAKES = frozenset({"pop", "remove", "popleft"})
 # Parts of a turn that a model reads.
@@ -98,7 +98,7 @@ def _edited(it: Ending, run: Run, *, limited: bool) -> _Why:
     for why, inside in places:
         for target in chain.from_iterable(map(_edits, inside)):
             whole = _in_turns(it, target) and not names_of(target).isdisjoint(run.turns)
-            if (whole or _root(target) in turns) and not is_about_marks(run.loop):
+            if (whole or _root(target) in turns) and not it.body.is_about_marks(run.loop):
                 yield why, "history-rewritten", target
 
 
@@ -121,13 +121,13 @@ def _chosen(it: Ending, run: Run) -> _Why:
     ]
     used = frozenset[str]().union(*map(names_of, added))
     for value in added:
-        if (why := _told(it, value)) and not is_about_marks(value):
+        if (why := _told(it, value)) and not it.body.is_about_marks(value):
             yield why, "history-rewritten", value
     told: set[int] = set()  # what stands in conditions that were yielded, and says no more than they do
     conditions = 0
     for node in run.inside:
         if isinstance(node, ast.If):
-            if conditions > _MOST or not (why := it.reason(node.test)) or is_about_marks(node):
+            if conditions > _MOST or not (why := it.reason(node.test)) or it.body.is_about_marks(node):
                 continue
             conditions += 1
             what = _decides(it, node, run, added, used)
@@ -136,7 +136,7 @@ def _chosen(it: Ending, run: Run) -> _Why:
                 yield why, what, _counts(node, why) or node.test
         elif isinstance(node, ast.Assign) and last_name(node.targets[0]) in used:
             why = _told(it, node.value)
-            if why and not is_about_marks(node):
+            if why and not it.body.is_about_marks(node):
                 yield why, "history-rewritten", node.value
 
 
@@ -187,7 +187,7 @@ def _told(it: Ending, value: ast.expr) -> str | None:
 
 def _comprehended(it: Ending, made: ast.ListComp) -> Seen:
     one = made.generators[0]
-    if not it.is_turns(order(one.iter).whole) or is_about_marks(made):
+    if not it.is_turns(order(one.iter).whole) or it.body.is_about_marks(made):
         return
     turn = last_name(made.elt) in names_of(one.target) or is_message(made.elt)
     if turn and any(map(it.late, one.ifs)):

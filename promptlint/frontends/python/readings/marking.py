@@ -11,15 +11,36 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from promptlint.frontends.python.readings.turnlists import Body, Seen, is_turns, last_name
-from promptlint.frontends.python.syntax.nodes import walk
-from promptlint.frontends.python.values.naming import is_about_marks
+from promptlint.frontends.python.readings.turnlists import Body, Function, Seen, is_turns, last_name
+from promptlint.frontends.python.syntax.nodes import definitions, walk
+from promptlint.frontends.python.values.modules import Module
+from promptlint.frontends.python.values.naming import is_about_marks, tells_of_marks
 
 _COUNT = re.compile(r"mark|cache|breakpoint|checkpoint", re.IGNORECASE)
 _MOST = 4  # marks that a request may have
 _TAKES_OFF = frozenset(("pop", "remove", "clear", "discard"))
+
+
+def names_of_marks(module: Module) -> Iterator[str]:
+    """Yield what a file calls its marks, and the functions that set them: what uses these changes no turn."""
+    if module.tree is None:
+        return
+    called = {
+        node.targets[0].id
+        for node in module.tree.body
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and tells_of_marks(module.text(node))
+    }
+    yield from called
+    uses = re.compile(rf"\b(?:{'|'.join(called)})\b") if called else None
+    for node in definitions(module.tree):
+        if isinstance(node, Function):
+            text = module.lines(node)
+            if tells_of_marks(text) or (uses is not None and uses.search(text)):
+                yield node.name
 
 
 def stopping(bodies: Sequence[Body]) -> Seen:

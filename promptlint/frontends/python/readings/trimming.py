@@ -23,7 +23,7 @@ from promptlint.frontends.python.readings.departing import departing
 from promptlint.frontends.python.readings.downgrading import downgrading
 from promptlint.frontends.python.readings.dropping import dropping
 from promptlint.frontends.python.readings.forgetting import forgetting
-from promptlint.frontends.python.readings.marking import stopping
+from promptlint.frontends.python.readings.marking import names_of_marks, stopping
 from promptlint.frontends.python.readings.placing import placing
 from promptlint.frontends.python.readings.sliding import sliding
 from promptlint.frontends.python.readings.speaking import speaks_to_a_model
@@ -71,7 +71,9 @@ def trimming(module: Module) -> list[Layout]:
         if isinstance(function, Function) and _tells_of_turns(module.lines(function))
     ]
     kept = frozenset().union(*map(kept_turns, bodies))
-    bodies = [replace(body, lists=body.lists | kept) for body in bodies] if kept else bodies
+    marking = frozenset(names_of_marks(module)) if "cache" in text else frozenset()
+    if kept or marking:
+        bodies = [replace(body, lists=body.lists | kept, marking=marking) for body in bodies]
     faults: list[Seen] = [_faults(body) for body in bodies]
     if "cache" in text:
         faults.append(stopping(bodies))

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import TypeGuard, TypeVar
 
 from promptlint.frontends.python.syntax.nodes import walk, within
-from promptlint.frontends.python.values.naming import HISTORY, called_name
+from promptlint.frontends.python.values.naming import HISTORY, called_name, is_about_marks
 
 _OF_MESSAGES = re.compile(
     r"(?:list|List|Sequence|Iterable|MutableSequence|deque|Deque)\[.*(?:Message|MessageParam|ChatTurn)\w*\b"
@@ -66,7 +66,8 @@ class Body:
     order of the text, functions and classes inside left out, annotated assignments among them without what they
     are annotated with; ``loops`` are those in it, each with all that stands in its body. Most nodes are nothing
     that a form looks at, so that each asks for those of its kinds (`of`).
-    ``numbers`` are the constants of the file.
+    ``numbers`` are the constants of the file, ``marking`` what it calls cache marks and the
+    functions that set them.
     """
 
     owner: str
@@ -76,6 +77,13 @@ class Body:
     loops: list[tuple[Loop, list[ast.AST]]]
     kinds: dict[type[ast.AST], list[ast.AST]]
     numbers: Mapping[str, int]
+    marking: frozenset[str] = frozenset()
+
+    def is_about_marks(self, node: ast.AST) -> bool:
+        """Tell whether something sets cache marks or takes them off, itself or by what its file has for that."""
+        return is_about_marks(node) or (
+            bool(self.marking) and any(last_name(n) in self.marking for n in walk(node))
+        )
 
     def of(self, kind: type[_Node]) -> list[_Node]:
         """Return the nodes of a kind, in the order of the text."""

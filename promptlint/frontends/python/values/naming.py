@@ -94,9 +94,14 @@ def is_about_marks(node: ast.AST) -> bool:
     """Tell whether something sets cache marks or takes them off, which changes no turn; remembered on its node."""
     known: bool | None = getattr(node, "_about_marks", None)
     if known is None:
-        known = _CACHE_MARK.search(ast.unparse(node)) is not None
+        known = tells_of_marks(ast.unparse(node))
         node._about_marks = known  # type: ignore[attr-defined]
     return known
+
+
+def tells_of_marks(text: str) -> bool:
+    """Tell whether a piece of a program has to do with cache marks."""
+    return _CACHE_MARK.search(text) is not None
 
 
 _TOOL = re.compile(r"tool|function|action|skill|plugin|declaration|schema|field|param|agent", re.IGNORECASE)
