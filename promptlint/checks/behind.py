@@ -30,6 +30,10 @@ def _has_words(text: str) -> bool:
     return _WORD.search(_TAG.sub("", text)) is not None
 
 
+def _only_tags(text: str) -> bool:
+    return "<" in text and not _has_words(text)
+
+
 class Behind:
     """Answers for one layout; each is found by one walk over its segments, however many ask."""
 
@@ -234,7 +238,7 @@ class Behind:
             run = 0
             for at in reversed(range(len(self._layout.segments))):
                 segment = self._layout.segments[at]
-                words = 0 if segment.text is not None and not _has_words(segment.text) else measure.tokens(at)
+                words = 0 if segment.text and _only_tags(segment.text) else measure.tokens(at)
                 run = 0 if segment.cause is not None else run + words
                 self._runs.append(max(run, self._runs[-1]))
             self._runs.reverse()
