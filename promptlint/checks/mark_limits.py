@@ -155,6 +155,7 @@ def _one_way(segments: list[Segment]) -> list[Segment]:
 # Values of a few words: a date, a number, an id, a host's name.
 _SHORT = frozenset((Kind.CLOCK, Kind.IDENTIFIER, Kind.COUNTER, Kind.ENVIRONMENT))
 _SHORT_TOKENS = 32
+_WHOLE = 400  # tokens of a file that is no stand-in for another
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +179,7 @@ class BelowMinimum(Observed):
         profile = rules_of(layout, measure) if judged else None
         if profile is None or not profile.min_tokens:
             return
-        known = [(index, mark) for index, mark in marks if _known(layout, index, mark.place.path)]
+        known = [(index, mark) for index, mark in marks if _known(layout, measure, index, mark.place.path)]
         if not known:
             return
         index, mark = known[-1]
@@ -202,16 +203,20 @@ class BelowMinimum(Observed):
         )
 
 
-def _known(layout: Layout, index: int, path: str) -> bool:
-    """Tell whether all text up to a mark is written where the mark is.
+def _known(layout: Layout, measure: Measure, index: int, path: str) -> bool:
+    """Tell whether all text up to a mark is written where the mark is, or in long files.
 
-    A hole may hold any length unless it is a date, a number or an id, and a file that is read where the
-    program runs may be longer there.
+    A hole may hold any length unless it is a date, a number or an id. A file that is read where the program runs
+    may be longer there, where what lies here is but a few lines.
     """
     return all(
-        (segment.place.path == path if segment.text is not None else _is_short(segment))
-        and not segment.guards
-        for segment in layout.segments[: index + 1]
+        not segment.guards
+        and (
+            _is_short(segment)
+            if segment.text is None
+            else segment.place.path == path or measure.tokens(at) >= _WHOLE
+        )
+        for at, segment in enumerate(layout.segments[: index + 1])
     )
 
 

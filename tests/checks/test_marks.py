@@ -217,6 +217,8 @@ class TestBelowMinimum:
         made = layout(mark(text(10, section=SYSTEM)), **CLAUDE)
         elsewhere = replace(made.segments[0], place=place(0, path="policy.md"))
         assert codes(made.with_segments((elsewhere,))) == []
+        whole = replace(elsewhere, text="w " * 400)  # no stand-in for another
+        assert codes(made.with_segments((whole,))) == ["PL603"]
 
     def test_the_longest_mark_decides(self) -> None:
         made = layout(
