@@ -19,7 +19,19 @@ from promptlint.checks.base import (
 )
 from promptlint.checks.behind import Behind
 from promptlint.findings import Finding, Fix, Severity
-from promptlint.layout import Cause, Confidence, Guard, Kind, Layout, OriginKind, Scope, Section
+from promptlint.layout import (
+    Cause,
+    Confidence,
+    Guard,
+    Kind,
+    Layout,
+    OriginKind,
+    Scope,
+    Section,
+    Segment,
+    Step,
+)
+from promptlint.source import Place
 from promptlint.volatility import tests_presence
 from promptlint.words import shortened
 
@@ -37,7 +49,7 @@ class ConditionalSection:
     default: bool = True
 
     def run(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
-        """Yield one finding for each condition, at the condition."""
+        """Yield one finding for each condition, at the condition where its file is one of the prompt's."""
         behind = Behind(layout)
         found = [
             finding
@@ -67,6 +79,9 @@ class ConditionalSection:
         history = behind.history(index, cause.scope, cause.kind)
         if cost.tokens <= 0 and not history:
             return None
+        place, chain = _where(layout, guard), cause.chain
+        if place != guard.place:
+            chain = (*chain, Step(guard.place, "under the condition here"))
         condition = shortened(guard.expression)
         message = (
             f"text under the condition `{condition}` comes and goes: {quoted(cause.what)} {HOW_OFTEN[cause.scope]}; "
@@ -77,17 +92,25 @@ class ConditionalSection:
             self.name,
             cause.kind,
             message,
-            guard.place,
+            place,
             severity(cause.kind, cause.scope, cost.tokens, history),
             weaker(cause.confidence, layout.confidence),
             cause.scope,
-            cause.place if cause.place != guard.place else None,
-            cause.chain,
+            cause.place if cause.place != place else None,
+            chain,
             cost,
             Fix("move the conditional text behind the stable text, or always send it"),
             thresholds.status(cause.kind, cause.confidence, None if history else cost, measure.profile),
             prompt=layout.name,
         )
+
+
+def _where(layout: Layout, guard: Guard) -> Place:
+    """Return the condition, or the text under it where nothing of the prompt stands in the file of the condition."""
+    places = [layout.place, *(segment.place for segment in layout.segments)]
+    if any(place.path == guard.place.path for place in places):
+        return guard.place
+    return next((s.place for s in layout.segments if s.text and guard in s.guards), guard.place)
 
 
 def _decides(guard: Guard, cause: Cause) -> bool:
@@ -106,10 +129,12 @@ def _decides(guard: Guard, cause: Cause) -> bool:
 def _sections(layout: Layout) -> Iterator[tuple[int, Guard]]:
     """Yield each condition that has fixed text under it, with the index of its last segment.
 
-    A condition around a value that changes as often has that value's finding; one is enough.
+    A condition around a value that changes as often has that value's finding; one is enough. So it is where a fixed
+    text stands for such a value in another case: ``None``, or what somebody has said.
     """
     last: dict[Guard, int] = {}
     told: set[Guard] = set()
+    shown: set[tuple[Place, str, int]] = set()
     for index, segment in enumerate(layout.segments):
         for guard in segment.guards:
             if guard.kind not in _BRANCHES:
@@ -122,8 +147,15 @@ def _sections(layout: Layout) -> Iterator[tuple[int, Guard]]:
                 continue  # a part of a turn, as it came
             if segment.cause is not None and not guard.scope.narrower_than(segment.cause.scope):
                 told.add(guard)
+                shown.add((guard.place, *_start(segment)))
             last[guard] = index
-    yield from ((index, guard) for guard, index in last.items() if guard not in told)
+    for guard, index in last.items():
+        if guard not in told and (guard.place, *_start(layout.segments[index])) not in shown:
+            yield index, guard
+
+
+def _start(segment: Segment) -> tuple[str, int]:
+    return segment.place.path, segment.place.span.start
 
 
 @dataclass(frozen=True, slots=True)

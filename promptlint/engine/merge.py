@@ -24,6 +24,8 @@ _OF_A_VALUE = frozenset(
 )
 """Kinds that say what a value is; one place has one of them."""
 
+_DATA = frozenset({Kind.RETRIEVED, Kind.REQUEST_INPUT})
+
 
 def _weight(finding: Finding) -> tuple[int, bool, int, int, bool, bool]:
     """Weigh what is said of one place; of equals, the request that names its model, or shows the way, says the most."""
@@ -59,7 +61,40 @@ def merge(results: Sequence[Result]) -> list[Finding]:
                 best[key] = finding
     traced = {f.primary for f in best.values() if f.kind in _OF_A_VALUE and not _by_name(f)}
     kept = [f for f in best.values() if not (_by_name(f) and f.primary in traced)]
-    return sorted(kept, key=lambda f: (f.primary, f.code))
+    return _one_of_its_kind(sorted(kept, key=lambda f: (f.primary, f.code)))
+
+
+def _one_of_its_kind(found: list[Finding]) -> list[Finding]:
+    """Leave out what says less of a place that another finding is about: whose data it is, how a conversation is cut.
+
+    Of a value that callers name differently, what was retrieved tells more than what was given. A cut stands in the
+    statement that makes it, and both may have been seen.
+    """
+    data: dict[Place, Finding] = {}
+    cuts: list[Finding] = []
+    for one in found:
+        if one.kind in _DATA and _by_name(one):
+            data[one.primary] = max(data.get(one.primary, one), one, key=_tells)
+        elif one.kind is Kind.HISTORY_REWRITE:
+            before = cuts[-1] if cuts else one
+            if not (_inside(one.primary, before.primary) or _inside(before.primary, one.primary)):
+                cuts.append(one)
+            elif _sureness(one) > _sureness(before) or not cuts:
+                cuts[-1:] = [one]
+    stay = {id(one) for one in (*data.values(), *cuts)}
+    return [
+        one
+        for one in found
+        if id(one) in stay or not (one.kind is Kind.HISTORY_REWRITE or (one.kind in _DATA and _by_name(one)))
+    ]
+
+
+def _tells(finding: Finding) -> tuple[bool, int, bool]:
+    return finding.status is Status.ACTIVE, finding.severity.rank, finding.kind is Kind.RETRIEVED
+
+
+def _sureness(finding: Finding) -> tuple[bool, int]:
+    return finding.status is Status.ACTIVE, finding.confidence.rank
 
 
 def _by_name(finding: Finding) -> bool:

@@ -82,3 +82,20 @@ def test_between_two_messages_and_two_texts_of_a_python_file_there_is_code() -> 
         Place("prompts.py", Span(9, 30)),
     )
     assert settled("app.py", [layout(text("prompts.py", 0, 9), known, far)]) == ()
+
+
+def test_one_value_has_one_reason(make_finding: Make) -> None:
+    low = Confidence.LOW
+    given = make_finding(TEMPLATE, 6, 17, confidence=low, code="PL108", kind=Kind.REQUEST_INPUT)
+    looked_up = make_finding(TEMPLATE, 6, 17, confidence=low, code="PL107", kind=Kind.RETRIEVED)
+    other = make_finding(TEMPLATE, 20, 24, confidence=low, code="PL108", kind=Kind.REQUEST_INPUT)
+    assert merge([Result("t.j2", (given, looked_up, other))]) == [looked_up, other]
+
+
+def test_one_cut_is_told_once(make_finding: Make) -> None:
+    kind = Kind.HISTORY_REWRITE
+    statement = make_finding(TEMPLATE, 0, 17, confidence=Confidence.MEDIUM, code="PL312", kind=kind)
+    part = make_finding(TEMPLATE, 6, 17, confidence=Confidence.HIGH, code="PL311", kind=kind)
+    other = make_finding(TEMPLATE, 20, 24, confidence=Confidence.MEDIUM, code="PL311", kind=kind)
+    assert merge([Result("t.j2", (statement, part, other))]) == [part, other]
+    assert merge([Result("t.j2", (statement, replace(part, confidence=Confidence.LOW)))]) == [statement]

@@ -94,6 +94,11 @@ def places(found: Program) -> list[tuple[str, str]]:
         ("total = 0", "len(e.text) > 900", False),
         ("total = 0", "i + 1 < len(events) and events[i + 1].id == e.id", False),
         ("total = 0", "len(events) > 1", False),
+        (
+            "lead = next((i for i, e in enumerate(events) if e.role != 'system'), len(events))",
+            "i < lead",
+            False,
+        ),
     ],
 )
 def test_what_decides_whether_a_turn_is_there(talking: Run, before: str, test: str, told: bool) -> None:
@@ -224,3 +229,17 @@ def send(messages):
 def test_what_sets_marks_for_the_last_turns(talking: Run, extra: str, told: bool) -> None:
     found = talking(MARKED.format(extra=extra))
     assert [what for what, _ in places(found)] == (["history-rewritten"] if told else [])
+
+
+@pytest.mark.parametrize(("annotation", "changed"), [("list[Message]", True), ("list[list[Message]]", False)])
+def test_a_batch_of_conversations_is_none(talking: Run, annotation: str, changed: bool) -> None:
+    sent = '{"role": "user", "content": f"{left}: {m}"}'
+    found = talking(f"""
+def send(messages: {annotation}):
+    left = len(messages)
+    results = []
+    for m in messages:
+        results.append({sent})
+    return results
+""")
+    assert rewritten(found) == ([sent] if changed else [])

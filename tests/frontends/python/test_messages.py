@@ -236,3 +236,60 @@ def test_what_is_written_around_a_picture_is_no_text(program: Run) -> None:
         "            {'type': 'image_url', 'image_url': {'url': url, 'detail': 'high'}}]}])\n"
     )
     assert found.text == "<user>{question ~request-input/request}{url ~request-input/request}"
+
+
+@pytest.mark.parametrize(
+    ("steps", "shown"),
+    [
+        (["if flag:", "    m['content'] = 'Hi'"], "<user>[flag? Hi]"),
+        (
+            ["if flag:", "    m['content'] = 'Hi'", "else:", "    m['content'] = 'Ho'"],
+            "<user>[flag? Hi][flag#1? Ho]",
+        ),
+    ],
+)
+def test_an_entry_is_there_under_its_condition(program: Run, steps: list[str], shown: str) -> None:
+    lines = "\n    ".join(["m = {'role': 'user'}", *steps])
+    found = program(
+        f"from openai import OpenAI\ndef ask(flag):\n    {lines}\n"
+        "    return OpenAI().chat.completions.create(model='m', messages=[m])\n"
+    )
+    assert found.text == shown
+
+
+ASKED = """
+    from openai import OpenAI
+    from {module} import told
+    RULES = "{long}"
+    def ask(question):
+        note = told()
+        return OpenAI().chat.completions.create(model="m", messages=[
+            {{"role": "system", "content": {system}}}, {{"role": "user", "content": question}}])
+"""
+
+
+@pytest.mark.parametrize(
+    ("told", "system", "code", "source"),
+    [
+        # Both texts stand where the prompt is made, and so does what is said of them.
+        ("return time.time() > 5", 'f\'{"Be kind. " if note else ""}{RULES}\'', "PL109", "note"),
+        # A condition of another file chooses between texts that stand there.
+        (
+            "if time.time() > 5:\n        return 'Be kind and calm today. '\n    return ''",
+            "note + RULES",
+            "PL109",
+            "time.time() > 5",
+        ),
+    ],
+)
+def test_what_comes_and_goes_is_told_where_it_is_written(
+    program: Run, told: str, system: str, code: str, source: str
+) -> None:
+    found = program(
+        {
+            "lib.py": f"import time\ndef told():\n    {told}\n",
+            "app.py": ASKED.format(module="lib", long=LONG, system=system),
+        }
+    )
+    told_of = [one for one in found.findings if one.code == code]
+    assert [found.source(one.primary) for one in told_of] == [source]

@@ -22,10 +22,14 @@ def cut(found: Program) -> list[str]:
         ("if len(self.turns) > self.limit: self.turns = self.turns[2:]", "self.turns[2:]"),
         ("if len(self.turns) > 40: self.turns = self.turns[2:]", "self.turns[2:]"),
         ("self.turns = self.turns[-30:]", "self.turns[-30:]"),
+        ("if len(self.turns) > 40: self.turns = self.turns[:1] + self.turns[-30:]", "self.turns[-30:]"),
+        ("self.turns = [self.turns[0], *self.turns[-30:]]", "self.turns[-30:]"),
         ("store[user] = store[user][-30:]", "store[user][-30:]"),
         ('data["history"] = history[-30:]', "history[-30:]"),
         # In large steps; a turn that is taken off; another list; the last alone.
         ("if len(self.turns) > 40: self.turns = self.turns[20:]", ""),
+        ("if len(self.turns) > 45: self.turns = self.turns[-30:]", ""),
+        ("if len(self.turns) > 45: self.turns = self.turns[:1] + self.turns[-30:]", ""),
         ("if len(self.turns) > FULL: self.turns = self.turns[-KEEP:]", ""),
         ("if self.turns[0].done: self.turns = self.turns[1:]", ""),
         ("lines[user] = lines[user][-30:]", ""),
@@ -158,3 +162,60 @@ def answer(chat, text):
     return OpenAI().chat.completions.create(model='gpt-4o', messages=[{'role': 'system', 'content': 'Be brief'}, *turns])
 """
     assert cut(program(text)) == ["deque(maxlen=20)"]
+
+
+AGENT = """
+def run(task):
+    messages = [{{"role": "system", "content": "Be brief."}}, {{"role": "user", "content": task}}]
+    while True:
+        {before}
+        answer = client.chat.completions.create(model="m", messages=messages)
+        messages.append(answer.choices[0].message)
+        {after}
+"""
+
+
+@pytest.mark.parametrize("where", ["before", "after"])
+@pytest.mark.parametrize(
+    ("step", "kept"),
+    [
+        ("messages = messages[:1] + messages[-20:]", "messages[-20:]"),
+        ("if len(messages) > 24: messages = messages[:1] + messages[-20:]", "messages[-20:]"),
+        ("if len(messages) > 30: messages = messages[:1] + messages[-20:]", ""),
+        ("recent = messages[-20:]", ""),
+    ],
+)
+def test_a_loop_that_goes_on_with_what_it_keeps(talking: Run, where: str, step: str, kept: str) -> None:
+    found = talking(AGENT.format(**{"before": "pass", "after": "pass", where: step}))
+    assert cut(found) == ([kept] if kept else [])
+
+
+@pytest.mark.parametrize(
+    ("ceiling", "condition", "cuts"),
+    [
+        ("math.ceil(limit * 1.5)", "len(self.messages) > self.ceiling", False),
+        ("limit + limit // 2", "text and len(self.messages) >= self.ceiling", False),
+        ("limit + 2", "len(self.messages) > self.ceiling", True),
+        ("other", "len(self.messages) > self.ceiling", True),
+        ("2 * limit", "text", True),
+    ],
+)
+def test_a_window_that_is_cut_back_when_it_has_grown(
+    talking: Run, ceiling: str, condition: str, cuts: bool
+) -> None:
+    found = talking(f"""
+import math
+class Transcript:
+    def __init__(self, limit, other):
+        self.limit = limit
+        self.ceiling = {ceiling}
+        self.messages = []
+    def add(self, role, text):
+        self.messages.append({{"role": role, "content": text}})
+        if {condition}:
+            self._cut()
+    def _cut(self):
+        kept = self.messages[-self.limit:]
+        self.messages = kept
+""")
+    assert cut(found) == (["self.messages[-self.limit:]"] if cuts else [])

@@ -419,8 +419,9 @@ def store(m: Machine, out: DictV, key: Value, value: Value, node: ast.AST, frame
         return
     old = out.entries.get(constant)
     if old is not None and guards and old.value is not value:
-        value = choice(guards[-1], (value, old.value))
-        guards = old.guards
+        both = (old.value, value) if guards[-1].branch else (value, old.value)
+        value = choice(guards[-1], both)
+        guards = tuple(new for new, before in zip(guards, old.guards, strict=False) if new == before)
     heading = isinstance(constant, str) and is_heading(constant)
     out.entries[constant] = Item(value, guards, place=frame.module.place(node) if heading else None)
 

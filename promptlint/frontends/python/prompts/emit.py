@@ -193,8 +193,8 @@ class Emitter:
             self.value(value, place, guards)
             return
         for key in _TEXT_KEYS:
-            if (found := value.get(key)) is not None:
-                self.value(found, place, guards)
+            if (found := value.entries.get(key)) is not None:
+                self.value(found.value, place, guards + found.guards)
         if not any(value.get(k) is not None for k in _TEXT_KEYS):
             shown = serialised(value, place, skip=MARKERS)
             self.parts(without_text(shown) if _is_picture(value) else shown, guards)
@@ -239,10 +239,10 @@ class Emitter:
             plain = role.plain() if isinstance(role, Str) else None
             self.role = role_of(plain or "")
             self.section = Section.SYSTEM if self.role == "system" and self.message == 1 else Section.MESSAGES
-            content = next((found for key in CONTENT if (found := value.get(key)) is not None), None)
+            content = next((found for key in CONTENT if (found := value.entries.get(key)) is not None), None)
             where = value.place or place
             if content is not None:
-                self.value(content, where, guards)
+                self.value(content.value, where, guards + content.guards)
                 self.mark(value)
             else:
                 self.parts((Hole(where, "message", self.role),), guards)

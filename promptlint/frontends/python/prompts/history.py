@@ -13,6 +13,7 @@ from promptlint.frontends.python.evaluate import access, objects
 from promptlint.frontends.python.evaluate.machine import printed, unknown_like
 from promptlint.frontends.python.library.newest import is_newest
 from promptlint.frontends.python.readings import turns
+from promptlint.frontends.python.readings.rarely import is_large, is_rare, set_once, tests_around
 from promptlint.frontends.python.readings.speaking import speaks_to_a_model
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.forms import has_turns, is_history
@@ -385,7 +386,7 @@ def _limits(m: Machine, turns: ast.expr, frame: Frame) -> Iterator[int]:
 
 
 def _in_large_steps(m: Machine, node: ast.Subscript, frame: Frame) -> bool:
-    """Tell whether half of a list or more goes at once, and only when it is full.
+    """Tell whether a third of a list or more goes at once, and only when it is full.
 
     ``if len(turns) >= 60: del turns[:40]`` costs one miss in forty messages, and so does ``turns = turns[-20:]``.
     What stands in front of a mark (``if turns[i].kind == "summary": del turns[:i]``) goes once: then the mark is
@@ -395,16 +396,27 @@ def _in_large_steps(m: Machine, node: ast.Subscript, frame: Frame) -> bool:
     if not isinstance(cut, ast.Slice):
         return False
     kept = access.plain(m.evaluate(cut.lower.operand, frame)) if isinstance(cut.lower, ast.UnaryOp) else None
-    if isinstance(kept, int):
-        return any(2 * kept <= limit for limit in _limits(m, node.value, frame))
+    if isinstance(kept, int) and any(is_large(limit, kept=kept) for limit in _limits(m, node.value, frame)):
+        return True
+    if isinstance(cut.lower, ast.UnaryOp):
+        return _is_called_when_full(cut.lower.operand, frame)
     gone = access.plain(m.evaluate(cut.upper, frame)) if cut.upper is not None else None
     if isinstance(gone, int):
-        return any(2 * gone >= limit for limit in _limits(m, node.value, frame))
+        return any(is_large(limit, gone=gone) for limit in _limits(m, node.value, frame))
     index = cut.upper.id if isinstance(cut.upper, ast.Name) else None
     return index is not None and any(
         guard.kind == "if" and re.search(rf"\[{index}\].*==\s*[\"']", guard.expression)
         for guard in m.since(frame.depth)
     )
+
+
+def _is_called_when_full(kept: ast.expr, frame: Frame) -> bool:
+    """Tell whether what cuts a list is called only where far more is in it than is kept."""
+    tree = frame.module.tree
+    if frame.func is None or tree is None or frame.func.name == "<lambda>":
+        return False
+    around = tests_around(tree, frame.func.name)
+    return bool(around) and all(is_rare(kept, test, set_once(tree)) for test in around)
 
 
 def _talks_to_model(frame: Frame) -> bool:

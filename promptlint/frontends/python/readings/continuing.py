@@ -234,13 +234,12 @@ def _begun_anew(it: Ending) -> Seen:
 
 
 def _is_rest(part: ast.Subscript) -> bool:
-    """Tell whether a part of a list is all that stands behind some place, or in front of one counted from its end."""
+    """Tell whether a part of a list is all that stands behind some place, or in front of one counted from its end.
+
+    Its last turns are one too: that those in front of them are gone is `sliding`'s to tell.
+    """
     at = part.slice
-    return (
-        isinstance(at, ast.Slice)
-        and (at.upper is None or is_negative(at.upper))
-        and not is_negative(at.lower)
-    )
+    return isinstance(at, ast.Slice) and (at.upper is None or is_negative(at.upper))
 
 
 def _taken(it: Ending) -> Seen:

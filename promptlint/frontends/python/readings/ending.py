@@ -41,6 +41,7 @@ from promptlint.frontends.python.values.naming import called_name
 _OF_ALL = frozenset({"len", "sum", "max", "min", "next"})
 _COUNTS = re.compile(r"count|token|size|length|estimate|find_last|last_index", re.IGNORECASE)
 _LOOKS_UP = re.compile(r"search|query|retriev|similar|relevan|nearest|recall|lookup|rank", re.IGNORECASE)
+_OF_LISTS = re.compile(r"['\"]?(?:list|List|Sequence|Iterable)\[\s*(?:list|List|Sequence)\[")
 _FEW = 3  # a conversation is longer than this number before it matters how long it is
 
 
@@ -65,6 +66,7 @@ class Ending:
 
     body: Body
     lists: set[str] = field(default_factory=set)
+    batches: frozenset[str] = frozenset()  # arguments that are several conversations, each sent on its own
     names: set[str] = field(default_factory=set)  # that depend on the end
     newest: set[str] = field(default_factory=set)  # mappings that keep the last of each kind
     counted: set[str] = field(default_factory=set)  # in loops from the end
@@ -76,8 +78,10 @@ class Ending:
     def is_turns(self, node: ast.AST) -> bool:
         """Tell whether an expression is a list of turns."""
         name = list_name(node)
-        if name is None or name in self.lists:
-            return name is not None
+        if name is None or name in self.batches:
+            return False
+        if name in self.lists:
+            return True
         return is_turns(node) and not name.endswith("log")  # others write such ones too
 
     def late(self, node: ast.AST | None) -> bool:
@@ -97,7 +101,9 @@ class Ending:
                 name = called_name(one)
                 if (found := self._measured(one, name, so_far)) is not None:
                     return found
-                if name not in ("isinstance", "range"):
+                if name == "next":  # what it gives where there is none says nothing of the end
+                    waiting += one.args[:1]
+                elif name not in ("isinstance", "range"):
                     waiting += children(one)
             elif isinstance(one, ast.Subscript) and self._holds(one.value):
                 owner = last_name(one.value)
@@ -138,7 +144,8 @@ class Ending:
 
 def ending(body: Body) -> Ending | None:
     """Read a function; None if it has no turns."""
-    out = Ending(body, set(body.lists))
+    batches = _batches(body)
+    out = Ending(body, set(body.lists) - batches, batches)
     if not (out.lists or any(map(is_turns, body.of(ast.Attribute)))):
         return None
     if not (body.loops or body.of(ast.ListComp)):
@@ -150,6 +157,15 @@ def ending(body: Body) -> Ending | None:
         out.runs = []
         _follow(out)
     return out
+
+
+def _batches(body: Body) -> frozenset[str]:
+    """Return the arguments that are lists of conversations: ``messages: list[list[BaseMessage]]``."""
+    args = body.function.args
+    given = (*args.posonlyargs, *args.args, *args.kwonlyargs)
+    return frozenset(
+        a.arg for a in given if a.annotation is not None and _OF_LISTS.match(ast.unparse(a.annotation))
+    )
 
 
 def _add_sources(out: Ending) -> None:

@@ -8,13 +8,14 @@
     islice(reversed(turns), n)
     [RemoveMessage(id=m.id) for m in turns[:-4]]
 
-Half of a list or more at once, and only when it is full, is one miss in many turns.
+A third of a list or more at once, and only when it is full, is one miss in many turns (`rarely`).
 """
 
 from __future__ import annotations
 
 import ast
 
+from promptlint.frontends.python.readings.rarely import is_large
 from promptlint.frontends.python.readings.turnlists import (
     Body,
     Seen,
@@ -59,9 +60,7 @@ def _own_end(body: Body) -> Seen:
     cuts = [
         (node, kept)
         for node in (body.of(ast.Assign) if body.of(ast.Slice) else ())
-        if isinstance(kept := node.value, ast.Subscript)
-        and isinstance(kept.slice, ast.Slice)
-        and kept.slice.upper is None
+        if (kept := _end_in(node.value)) is not None
     ]
     statements: list[ast.Expr | ast.Assign] = [*body.of(ast.Expr), *body.of(ast.Assign)]
     taken = [
@@ -71,7 +70,10 @@ def _own_end(body: Body) -> Seen:
     ]
     if not (cuts or taken):
         return
-    conditions: list[ast.While | ast.If] = [*body.of(ast.While), *body.of(ast.If)]
+    conditions: list[ast.While | ast.If] = [
+        *(loop for loop in body.of(ast.While) if _is_full(loop.test)),
+        *body.of(ast.If),
+    ]
     tests = {id(node): test.test for test in conditions for node in test.body}
     added = frozenset(
         ast.unparse(node.func.value)
@@ -83,11 +85,25 @@ def _own_end(body: Body) -> Seen:
     )
     for node, kept in cuts:
         target = node.targets[0]
-        if _holds_turns(target, added, body) and _loses_first(kept, target, tests.get(id(node)), body):
+        again = any(node in inside for _, inside in body.loops)
+        if _holds_turns(target, added, body) and _loses_first(kept, target, tests.get(id(node)), again, body):
             yield "history-cut", kept
     for statement, call in taken:
         if _is_full(tests.get(id(statement))):
             yield "history-cut", call
+
+
+def _end_in(value: ast.expr) -> ast.Subscript | None:
+    """Return the end of a list that is all of a value, or stands behind its first elements: ``turns[:1] + turns[-20:]``."""
+    *front, last = (*parts_of(value),) or (value,)
+    if not (
+        isinstance(last, ast.Subscript) and isinstance(last.slice, ast.Slice) and last.slice.upper is None
+    ):
+        return None
+    whole = ast.unparse(last.value)
+    return (
+        last if all(isinstance(f, ast.Subscript) and ast.unparse(f.value) == whole for f in front) else None
+    )
 
 
 def _skipped(body: Body) -> Seen:
@@ -125,15 +141,21 @@ def _holds_turns(target: ast.expr, added: frozenset[str], body: Body) -> bool:
     return is_turns(target) or is_list(target, body.lists) or ast.unparse(target) in added
 
 
-def _loses_first(kept: ast.Subscript, target: ast.expr, test: ast.expr | None, body: Body) -> bool:
-    """Tell whether the turns behind the first ones are kept: because there are too many, or each time."""
+def _loses_first(
+    kept: ast.Subscript, target: ast.expr, test: ast.expr | None, again: bool, body: Body
+) -> bool:
+    """Tell whether the turns behind the first ones are kept: because there are too many, or each time.
+
+    A name of a function holds what is sent from now on only if the loop around it comes ``again``.
+    """
     lower = kept.slice.lower if isinstance(kept.slice, ast.Slice) else None
     same = ast.unparse(kept.value) == ast.unparse(target)
     last = isinstance(lower, ast.UnaryOp) and isinstance(lower.op, ast.USub)
     if lower is None or (last and ast.unparse(lower) == "-1"):
         return False
     if test is None:
-        return last and not isinstance(target, ast.Name) and (same or is_turns(kept.value))
+        kept_on = (again and same) if isinstance(target, ast.Name) else same or is_turns(kept.value)
+        return last and kept_on
     return same and _is_full(test) and not _in_a_large_step(lower, test, body)
 
 
@@ -142,15 +164,15 @@ def _is_full(test: ast.expr | None) -> bool:
 
 
 def _in_a_large_step(lower: ast.expr, test: ast.expr, body: Body) -> bool:
-    """Tell whether half of a full list or more goes: ``if len(turns) > 60: turns = turns[-20:]``."""
+    """Tell whether a third of a full list or more goes: ``if len(turns) > 60: turns = turns[-20:]``."""
     limit = body.number(test.comparators[0]) if isinstance(test, ast.Compare) else None
     if limit is None:
         return False
     if isinstance(lower, ast.UnaryOp):
         kept = body.number(lower.operand)
-        return kept is not None and 2 * kept <= limit
+        return kept is not None and is_large(limit, kept=kept)
     gone = body.number(lower)
-    return gone is not None and 2 * gone >= limit
+    return gone is not None and is_large(limit, gone=gone)
 
 
 def _first_taken(call: ast.expr, body: Body) -> ast.Call | None:

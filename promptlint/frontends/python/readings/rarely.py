@@ -1,0 +1,117 @@
+"""Whether a list of turns is cut rarely: much of it at once, and only when it is full.
+
+::
+
+    if len(turns) > 60: turns = turns[-40:]      a third goes, and comes again before the next cut
+
+That is one miss in twenty turns. How many turns there may be, and how many stay, is written as numbers, or one of
+them in terms of the other: ``self.ceiling = math.ceil(limit * 1.5)`` with ``turns[-self.limit:]``.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Mapping
+
+from promptlint.frontends.python.syntax.nodes import walk
+from promptlint.frontends.python.values.naming import called_name
+
+_SHARE = 3  # of a full list, one part of so many goes at least
+_SOME = 60.0  # stands for a number that is not known, but named
+_DEEP = 6
+_OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+}
+_ROUNDS = frozenset({"ceil", "floor", "int", "round"})
+
+
+def is_large(limit: float, *, kept: float | None = None, gone: float | None = None) -> bool:
+    """Tell whether a third of a full list or more goes at once."""
+    return _SHARE * (limit - kept if kept is not None else gone or 0) >= limit
+
+
+def is_rare(kept: ast.expr, test: ast.expr, set_to: Mapping[str, ast.expr]) -> bool:
+    """Tell whether so few elements are kept of those that a test asks for that the next cut is far away.
+
+    ``set_to`` are the names of a file that are set once, with what they are set to.
+    """
+    unit = _meant(kept, set_to)
+    stays = _number(unit, set_to, "")
+    named = "" if stays is not None else ast.unparse(unit)
+    return any(
+        (limit := _number(one.comparators[0], set_to, named)) is not None
+        and is_large(limit, kept=_SOME if stays is None else stays)
+        for one in walk(test)
+        if isinstance(one, ast.Compare) and isinstance(one.ops[0], ast.Gt | ast.GtE)
+    )
+
+
+def set_once(tree: ast.Module) -> Mapping[str, ast.expr]:
+    """Return the names and attributes that a file sets once, with what they are set to; kept on the tree."""
+    known: dict[str, ast.expr] | None = getattr(tree, "_set_once", None)
+    if known is None:
+        known, often = {}, set()
+        for node in walk(tree):
+            if isinstance(node, ast.Assign) and isinstance(
+                target := node.targets[0], ast.Name | ast.Attribute
+            ):
+                name = ast.unparse(target)
+                often |= {name} & known.keys()
+                known[name] = node.value
+        for name in often:
+            del known[name]
+        tree._set_once = known  # type: ignore[attr-defined]
+    return known
+
+
+def tests_around(tree: ast.Module, function: str) -> list[ast.expr]:
+    """Return the conditions under which a file calls a function of its own; none where it also does so without one."""
+    calls = sum(isinstance(n, ast.Call) and called_name(n) == function for n in walk(tree))
+    tests = [
+        node.test
+        for node in (walk(tree) if calls else ())
+        if isinstance(node, ast.If)
+        and any(
+            isinstance(one, ast.Expr)
+            and isinstance(one.value, ast.Call)
+            and called_name(one.value) == function
+            for one in node.body
+        )
+    ]
+    return tests if len(tests) == calls else []
+
+
+def _meant(node: ast.expr, set_to: Mapping[str, ast.expr]) -> ast.expr:
+    for _ in range(_DEEP):
+        if not isinstance(node, ast.Name | ast.Attribute) or (found := set_to.get(ast.unparse(node))) is None:
+            break
+        node = found
+    return node
+
+
+def _number(node: ast.expr, set_to: Mapping[str, ast.expr], unit: str, depth: int = 0) -> float | None:
+    """Reckon an expression, with a number put for what is called ``unit``."""
+    node = _meant(node, set_to)
+    if unit and ast.unparse(node) == unit:
+        return _SOME
+    if isinstance(node, ast.Constant):
+        value = node.value
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if depth > _DEEP:
+        return None
+    if isinstance(node, ast.BinOp) and (reckon := _OPERATORS.get(node.op.__class__)) is not None:
+        left, right = (_number(side, set_to, unit, depth + 1) for side in (node.left, node.right))
+        try:
+            found = reckon(left, right) if left is not None and right is not None else None
+        except (ZeroDivisionError, OverflowError):
+            return None
+        return found if found is not None and math.isfinite(found) else None
+    if isinstance(node, ast.Call) and called_name(node) in _ROUNDS and len(node.args) == 1:
+        return _number(node.args[0], set_to, unit, depth + 1)
+    return None
