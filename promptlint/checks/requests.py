@@ -112,7 +112,8 @@ _TABLE = {
 def _kept(layout: Layout, measure: Measure, name: str) -> tuple[Profile, tuple[str, ...]] | None:
     """Return the provider's rules and the sections that survive a change, None where they do not say."""
     profile = rules_of(layout, measure) if name else None
-    kept = profile.survives.get(_TABLE.get(name, name)) if profile else None
+    of = name.partition(".")[0]  # ``reasoning.effort`` is an entry of `reasoning`
+    kept = profile.survives.get(_TABLE.get(of, of)) if profile else None
     return None if profile is None or kept is None else (profile, kept)
 
 

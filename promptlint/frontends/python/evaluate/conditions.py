@@ -47,6 +47,7 @@ def guard_of(
         cause,
         name_in(test),
         reads=tuple(_traced(test, frame)) if cause is None else (),
+        known_as=tuple(_renamed(test, frame)) if frame.func is not None else (),
     )
 
 
@@ -57,6 +58,14 @@ def _traced(test: ast.expr, frame: Frame) -> Iterator[str]:
         value = known.get(name)
         if isinstance(value, Unknown) and value.cause is not None and value.cause.kind in _DATA:
             yield value.name
+
+
+def _renamed(test: ast.expr, frame: Frame) -> Iterator[tuple[str, str]]:
+    """Yield the names in a condition whose values are called otherwise where they come from."""
+    for name in _names_in(test):
+        value = frame.names.get(name)
+        if isinstance(value, Unknown) and value.name not in ("", name):
+            yield name, value.name
 
 
 def _names_in(test: ast.expr) -> tuple[str, ...]:

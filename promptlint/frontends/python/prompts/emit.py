@@ -85,6 +85,7 @@ class Emitter:
     section: Section = Section.MESSAGES
     role: str = ""
     message: int = 0
+    own: str = ""  # an element of the list that an object keeps and sends
     turns: bool = False  # what is appended are kept turns themselves, not a text that they are printed into
 
     def parts(self, parts: Iterable[Part], guards: tuple[Guard, ...] = ()) -> None:
@@ -223,6 +224,8 @@ class Emitter:
             self.role, self.message = "user", self.message + 1
             self.value(value, place, guards)
             return
+        if isinstance(value, ListV) and value.owner:
+            self.own = f"{value.name}[]"
         for item in items:
             self._message(item, place, guards + item.guards)
 
@@ -276,7 +279,8 @@ class Emitter:
             where = (value.place if isinstance(value, Unknown) else None) or place
             path = f"{name}[]"
             if item.spread:  # what follows a system message, whatever it is called, are the turns so far
-                turns = value.cause is None and self.message > 1 - self._told and not _GIVEN.search(name)
+                given = name != self.own and _GIVEN.search(name)
+                turns = value.cause is None and self.message > 1 - self._told and not given
                 path = "messages" if turns else name
             self.parts((Hole(where, name, path, value.cause),), guards)
 

@@ -33,6 +33,7 @@ from promptlint.frontends.python.values.naming import (
     holds_prompts,
     is_kept_back,
     is_prompt_name,
+    makes_tools,
     path_of,
     talks,
 )
@@ -168,8 +169,16 @@ class Recorder(Layouts):
     ) -> None:
         """An attribute was set."""
         self.history_set(m, owner, name, value, node, frame)
-        if not self.silent:
-            self.named(m, name, value, node, frame)
+        if self.silent:
+            return
+        self.named(m, name, value, node, frame)
+        if name == "description" and isinstance(value, Str) and makes_tools(owner.cls):
+            self.described(m, value, node, frame)
+
+    def described(self, m: Machine, value: Str, node: ast.AST, frame: Frame) -> None:
+        """A tool was given its description."""
+        if value.cause is not None or disorder(value.parts) is not None:
+            self.tool_text(m, value, node, frame)
 
     def returned(self, m: Machine, value: Value, node: ast.Return, frame: Frame) -> None:
         """A function returned something."""

@@ -187,18 +187,13 @@ def _parameters(
         for name, value, at in carried.get(what, ()):
             # An entry of a body has no argument of its own that it could be shown at.
             place = (place_of(value) if at is node else None) or frame.module.place(at)
-            choices = tuple(dict.fromkeys(_short(v) for v in _options(value) if v is not ABSENT))
-            out.append(
-                Parameter(
-                    name if what != "key" else f"key:{name}",
-                    place,
-                    _constant(value),
-                    value.cause.scope if value.cause else Scope.UNKNOWN,
-                    value.cause,
-                    choices if len(choices) > 1 else (),
-                    tuple(_switches(value)) if len(choices) > 1 else (),
-                )
-            )
+            called = name if what != "key" else f"key:{name}"
+            whole = _parameter(called, value, place)
+            out.append(whole)
+            if what == "parameter" and isinstance(value, DictV):
+                inner = ((f"{name}.{key}", item.value) for key, item in value.entries.items())
+                out.extend(_parameter(key, one, place) for key, one in inner if any(_switches(one)))
+            choices = whole.choices
             out.extend(injection_points(name, value, place))
             guard = _flip(value) if what == "parameter" and len(choices) > 1 else None
             guard = guard or _switch(value, switched)
@@ -219,6 +214,20 @@ def _parameters(
     for name, value, at in chain(carried.get("keys", ()), carried.get("prompt", ())):
         out.extend(cache_keys(name, value, frame.module.place(at)))
     return out, flips
+
+
+def _parameter(name: str, value: Value, place: Place) -> Parameter:
+    choices = tuple(dict.fromkeys(_short(v) for v in _options(value) if v is not ABSENT))
+    several = len(choices) > 1
+    return Parameter(
+        name,
+        place,
+        _constant(value),
+        value.cause.scope if value.cause else Scope.UNKNOWN,
+        value.cause,
+        choices if several else (),
+        tuple(_switches(value)) if several else (),
+    )
 
 
 def _options(value: Value) -> list[Value]:

@@ -105,6 +105,7 @@ def tells_of_marks(text: str) -> bool:
 
 
 _TOOL = re.compile(r"tool|function|action|skill|plugin|declaration|schema|field|param|agent", re.IGNORECASE)
+_TOOLS = re.compile(r"(tool|skill)(s|set|kit)?$", re.IGNORECASE)
 _OF_TOOL = frozenset(
     (
         *("func", "fn", "function", "coroutine", "callback", "handler", "on_invoke_tool"),
@@ -116,6 +117,15 @@ _OF_TOOL = frozenset(
 def describes_a_tool(called: str, given: Arguments) -> bool:
     """Tell whether a call with a description makes a tool, or a field of one: tasks and settings have some too."""
     return _TOOL.search(called) is not None or not _OF_TOOL.isdisjoint(given.keywords)
+
+
+def makes_tools(cls: ClassV | None) -> bool:
+    """Tell whether the objects of a class are tools, by its name, its bases, or what it has beside a description."""
+    return cls is not None and any(
+        not _OF_TOOL.isdisjoint(one.namespace)
+        or any(_TOOLS.search(name) for name in (one.name, *one.external))
+        for one in cls.mro()
+    )
 
 
 def goes_on(kind: str, expression: str) -> bool:
