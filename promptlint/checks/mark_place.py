@@ -79,11 +79,16 @@ class BehindChanging(Observed):
 
 
 def first_changing(layout: Layout, index: int) -> tuple[Segment, Cause] | None:
-    """Return the first value in a mark's prefix that belongs to one request only.
+    """Return the value in a mark's prefix that belongs to one request only: the surest, and of those the first.
 
     In a conversation the newest turns differ by nature, and their mark is read by the next request;
     there only tools and system prompt count. A document under a mark may be asked about many times.
     """
+    found = list(_changing(layout, index))
+    return max(found, key=lambda one: one[1].confidence.rank) if found else None
+
+
+def _changing(layout: Layout, index: int) -> Iterator[tuple[Segment, Cause]]:
     conversation = layout.repeated or any(
         segment.cause is not None and segment.cause.kind is Kind.HISTORY for segment in layout.segments
     )
@@ -101,8 +106,7 @@ def first_changing(layout: Layout, index: int) -> tuple[Segment, Cause] | None:
                 continue
             if any(guard.kind in ("for", "while") for guard in segment.guards):
                 continue
-        return segment, cause
-    return None
+        yield segment, cause
 
 
 def _must_be_data(layout: Layout, segment: Segment, index: int) -> bool:

@@ -225,8 +225,8 @@ def _set_item(m: Machine, target: ast.Subscript, value: Value, frame: Frame) -> 
     elif isinstance(owner, ListV):
         index = access.plain(key)
         m.recorder.replaced(m, owner, target, value, frame)
-        if isinstance(index, int) and -len(owner.items) <= index < len(owner.items) and owner.known():
-            owner.items[index] = Item(value)
+        if isinstance(index, int) and known.is_certain(owner.items, index):
+            owner.items[index] = Item(value, owner.items[index].guards)
     else:
         m.recorder.replaced(m, owner, target, value, frame)
         if isinstance(name := access.plain(key), str):  # ``payload["system_prompt"] = …``

@@ -160,6 +160,14 @@ def remove(owner: ListV, index: object) -> Value | None:
     return None
 
 
+def is_certain(items: list[Item], index: int) -> bool:
+    """Tell whether an index means one element: none between it and its end of the list comes and goes."""
+    if not -len(items) <= index < len(items) or items[index].spread:
+        return False
+    beyond = items[:index] if index >= 0 else items[index:][1:]
+    return not any(item.spread or item.guards for item in beyond)
+
+
 def arithmetic(op: ast.operator, left: Const, right: Const) -> Value:
     """Return the result of a small calculation."""
     a, b = left.value, right.value
