@@ -51,6 +51,17 @@ def made(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
     return out
 
 
+def message(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) -> Obj | None:
+    """Return the message that a call of a class outside of the project makes, by its name and arguments."""
+    content = given.keywords.get("content")
+    if content is None or "role" not in given.keywords or not path.endswith(("Message", "MessageContent")):
+        return None
+    name = engines.speaker(given.keywords["role"])
+    out = Obj(kind="message", name=name, place=frame.module.place(node))
+    out.attrs = dict(given.keywords)
+    return out
+
+
 def copied(value: Obj) -> Obj:
     """Return the conversation of an object that was not made here: there have been turns since."""
     out = Obj(kind=KIND, name=value.name, place=value.place)

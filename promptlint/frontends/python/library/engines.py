@@ -46,6 +46,12 @@ def role_of(name: str) -> str:
     return _ROLES.get(lowered, lowered)
 
 
+def speaker(value: Value) -> str:
+    """Return the role that a value names, as a text or as a member of a library's enumeration; "" if it is not known."""
+    plain = value.path.rpartition(".")[2] if isinstance(value, Ext) else access.plain(value)
+    return role_of(plain) if isinstance(plain, str) else ""
+
+
 def dialect_parts(m: Machine, parts: tuple[Part, ...], dialect: str) -> tuple[Part, ...]:
     """Split known text at the placeholders of a template dialect."""
     if dialect != "jinja":
@@ -167,9 +173,8 @@ def message(m: Machine, sink: Sink, given: Arguments, node: ast.Call, frame: Fra
         return Obj(kind="placeholder", name=name if isinstance(name, str) else "history", place=place)
     obj = Obj(kind="message", name=sink.role, place=place)
     role = carried(sink, given, "role")
-    plain = access.plain(role) if role is not None else None
     obj.attrs["role"] = role if role is not None else Const(sink.role)
-    obj.name = sink.role or (role_of(plain) if isinstance(plain, str) else "")
+    obj.name = sink.role or speaker(obj.attrs["role"])
     content = carried(sink, given, "content", "template", "system", "user")
     obj.attrs["content"] = content if content is not None else Unknown(place, name="content")
     m.recorder.message(m, obj, node, frame)

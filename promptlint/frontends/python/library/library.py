@@ -151,7 +151,11 @@ def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
         )
     if path.endswith(_ENDS_OF_WINDOWS):
         m.recorder.windowed(node, frame)
-    made = dialogs.made(m, path, given, node, frame) or engines.made(m, path, given, node, frame)
+    made = (
+        dialogs.made(m, path, given, node, frame)
+        or engines.made(m, path, given, node, frame)
+        or dialogs.message(m, path, given, node, frame)
+    )
     if made is not None:
         return made
     if (prompt := loading.filled(m, path, given, node, frame)) is not None:
