@@ -164,6 +164,8 @@ def instantiate(m: Machine, cls: ClassV, given: Arguments, node: ast.Call, frame
         for name in names:
             if name not in obj.attrs:
                 default = _default(m, cls, name, obj)
+                if given.rest is not None and isinstance(default, Const):
+                    default = Unknown(place, name=name, path=name, cause=given.rest.cause, multiline=False)
                 if default is not None:
                     obj.attrs[name] = default
         for post in _finishing(cls):
