@@ -8,7 +8,7 @@ from functools import cached_property
 
 from promptlint.checks.base import DATA, NEAR, Measure, is_history, of_tokens
 from promptlint.findings import Cost
-from promptlint.layout import Cause, Confidence, Guard, Kind, Layout, Scope, Section, Segment
+from promptlint.layout import Cause, Confidence, Guard, Kind, Layout, LayoutKind, Scope, Section, Segment
 from promptlint.source import Place
 
 _TAG = re.compile(r"</?[\w:-]+>")
@@ -93,8 +93,20 @@ class Behind:
         new = cause.scope is Scope.REQUEST and cause.confidence is Confidence.HIGH and cause.kind in _NEW
         if not new or here.section is not Section.MESSAGES or self._layout.repeated:
             return False
-        loops = {guard for guard in self._around(here) if guard.kind == "for" and is_history(guard.cause)}
+        loops = {guard for guard in self._around(here) if guard.kind == "for" and self._is_over_turns(guard, here)}
         return any(not loops <= set(segment.guards) for segment in self._layout.segments)
+
+    def _is_over_turns(self, loop: Guard, here: Segment) -> bool:
+        """Tell whether a loop makes the turns so far again: of a history, or of rows that say whose turn each is.
+
+        What is added behind a question that is being answered is made once, and sent again as it is.
+        """
+        if is_history(loop.cause):
+            return True
+        turns = [s for s in self._layout.segments if s.section is Section.MESSAGES]
+        if self._layout.kind is not LayoutKind.REQUEST or loop not in self._around(turns[0]):
+            return False
+        return any(turn.role in ("", "assistant") for turn in turns if loop in self._around(turn))
 
     def turns_of(self, index: int, loop: Place) -> bool:
         """Tell whether the loop at a place makes whole turns, with further turns behind the last of them.

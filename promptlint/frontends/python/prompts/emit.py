@@ -49,6 +49,9 @@ MARKERS = ("cache_control", "cachePoint", "cache_point", "prompt_cache_breakpoin
 MAX_SEGMENTS = 4000
 _TEXT_KEYS = ("parts", "text", "content", "input_text", "prompt")
 
+_IDS = ("call_id", "tool_call_id", "tool_calls")  # beside the text of a message
+_MADE = (Kind.IDENTIFIER, Kind.RANDOM, Kind.CLOCK)
+
 # Lists of messages that a program gives to each request: examples, documents, what the user said now.
 _GIVEN = re.compile(
     r"example|shot|demo|sample|system|instruct|prefix|rule|tool|doc|context|image|file|part|content|prompt|quer|question|input|user|data|item",
@@ -249,6 +252,9 @@ class Emitter:
                 self.mark(value)
             else:
                 self.parts((Hole(where, "message", self.role),), guards)
+            for key in _IDS:
+                if (found := value.get(key)) is not None:
+                    self._names_a_call(found, place, guards)
         elif isinstance(value, Obj) and value.kind in ("message", "placeholder"):
             self._message_object(value, place, guards)
         elif isinstance(value, Obj) and value.attrs.get("content") is not None:
@@ -283,6 +289,13 @@ class Emitter:
                 turns = value.cause is None and self.message > 1 - self._told and not given
                 path = "messages" if turns else name
             self.parts((Hole(where, name, path, value.cause),), guards)
+
+    def _names_a_call(self, value: Value, place: Place, guards: tuple[Guard, ...]) -> None:
+        """Append what a message names a call of a tool by, where it is made anew."""
+        cause = value.cause
+        if cause is not None and cause.kind in _MADE:
+            here = cause.place is not None and cause.place.path == place.path
+            self.parts((Hole(cause.place if here and cause.place else place, cause.what, "", cause),), guards)
 
     @property
     def _told(self) -> bool:
