@@ -164,7 +164,7 @@ def instantiate(m: Machine, cls: ClassV, given: Arguments, node: ast.Call, frame
         for name in names:
             if name not in obj.attrs:
                 default = _default(m, cls, name, obj)
-                if given.rest is not None and isinstance(default, Const):
+                if given.rest is not None and _is_setting(default):  # which a mapping of options may set
                     default = Unknown(place, name=name, path=name, cause=given.rest.cause, multiline=False)
                 if default is not None:
                     obj.attrs[name] = default
@@ -231,6 +231,12 @@ def _last_loop(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
         loops = (n.lineno for n in blocks(node) if isinstance(n, (ast.While, ast.For, ast.AsyncFor)))
         known = node._last_loop = max(loops, default=0)  # type: ignore[union-attr]
     return known
+
+
+def _is_setting(value: Value | None) -> bool:
+    """Tell whether a default is a switch, a number or a short text."""
+    short = isinstance(value, Str) and not value.has_text(objects.KEPT_DEFAULT)
+    return short or isinstance(value, Const)
 
 
 def _default(m: Machine, cls: ClassV, name: str, obj: Obj) -> Value | None:
