@@ -166,7 +166,9 @@ class Guard:
     name: str = ""  # the variable that decides it, for the catalogue
     names: tuple[str, ...] = ()  # every variable in it, where there are several
     reads: tuple[str, ...] = ()  # the data in it, by the names that holes have: "builtins.input" for `line`
-    known_as: tuple[tuple[str, str], ...] = ()  # what a caller calls the arguments in it: ("text", "question")
+    known_as: tuple[
+        tuple[str, str], ...
+    ] = ()  # what a caller calls the arguments in it: ("text", "question")
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,11 @@ def asked(layout: Layout, guard: Guard) -> Cause | None:
         if data is None or data.kind not in DATA or segment.section is not Section.MESSAGES:
             continue
         origin = segment.origin
-        names = {origin.name, origin.expression, *(here for here, name in guard.known_as if name == origin.name)}
+        names = {
+            origin.name,
+            origin.expression,
+            *(here for here, name in guard.known_as if name == origin.name),
+        }
         if origin.name in guard.reads or any(_reads(bare, name) for name in names):
             return replace(data, variant="" if data.variant == ARGUMENT else data.variant)
     return None

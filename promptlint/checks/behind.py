@@ -93,7 +93,9 @@ class Behind:
         new = cause.scope is Scope.REQUEST and cause.confidence is Confidence.HIGH and cause.kind in _NEW
         if not new or here.section is not Section.MESSAGES or self._layout.repeated:
             return False
-        loops = {guard for guard in self._around(here) if guard.kind == "for" and self._is_over_turns(guard, here)}
+        loops = {
+            guard for guard in self._around(here) if guard.kind == "for" and self._is_over_turns(guard, here)
+        }
         return any(not loops <= set(segment.guards) for segment in self._layout.segments)
 
     def _is_over_turns(self, loop: Guard, here: Segment) -> bool:
