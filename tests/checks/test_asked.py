@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from promptlint.checks import CHECKS
@@ -42,6 +44,15 @@ def test_a_condition_that_reads_the_question(expression: str) -> None:
     found = reads(expression)
     assert found is not None
     assert (found.kind, found.scope, found.variant) == (Kind.REQUEST_INPUT, Scope.REQUEST, "")
+
+
+def test_a_condition_that_reads_it_under_another_name() -> None:
+    about = hole(INPUT, "question", role="user", message=1)
+    one = layout(text(9, section=Section.SYSTEM), about)
+    measured = replace(guard(expression="len(words) > 400"), known_as=(("words", "question"),))
+    assert asked(one, measured) is not None
+    assert asked(one, replace(measured, known_as=(("words", "rules"),))) is None
+    assert asked(one, replace(measured, expression="words")) is None
 
 
 @pytest.mark.parametrize(

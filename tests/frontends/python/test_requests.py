@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.frontends.python.build import Program
+from tests.frontends.python.build import LONG, Program
 
 Run = Callable[..., Program]
 TAIL = "<user>{question ~request-input/request}"
@@ -255,3 +255,82 @@ def ask(messages, chunks, limit):
     return {call.replace("SIZE", size)}
 """)
     assert ("PL702" in found.codes) is grows
+
+
+EFFORTS = """
+    from openai import OpenAI
+    client = OpenAI()
+    def effort_for(text):
+        if len(text) < 40:
+            return "low"
+        return "high"
+    class Thread:
+        def __init__(self):
+            self.items = []
+            self.effort = "high"
+        def submit(self, question):
+            self.items.append({"role": "user", "content": question})
+            out = client.responses.create(
+                model="gpt-5.1", instructions="Be brief, and name the port.", input=self.items, reasoning=REASONING
+            )
+            self.items += out.output
+"""
+
+
+@pytest.mark.parametrize(
+    ("reasoning", "expected"),
+    [
+        ("{'effort': effort_for(question)}", ["PL702"]),
+        ("{'effort': 'high' if 'why' in question else 'low', 'summary': 'auto'}", ["PL702"]),
+        ("{'effort': self.effort}", []),
+        ("{'effort': effort_for(self.effort)}", []),
+    ],
+)
+def test_an_entry_of_a_parameter_that_the_question_chooses(
+    program: Run, reasoning: str, expected: list[str]
+) -> None:
+    found = program(EFFORTS.replace("REASONING", reasoning))
+    assert found.codes == expected
+
+
+@pytest.mark.parametrize("value", ["f'Files: {files}'", "'Files: ' + ', '.join(sorted(files))", "'Files.'"])
+def test_a_description_that_a_tools_constructor_writes(program: Run, value: str) -> None:
+    found = program(f"""
+        import os
+        from smolagents import Tool
+        class BashTool(Tool):
+            name = "bash"
+            def __init__(self, root):
+                files = os.listdir(root)
+                self.description = {value} + " Runs a command in the folder and returns what it prints."
+        """)
+    assert found.codes == (["PL301"] if "sorted" not in value and "{" in value else [])
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("Config(**options)", ["PL101"]),
+        ("Config('m', **options)", ["PL101"]),
+        ("Config(model='m')", []),
+        ("Config(options)", []),
+    ],
+)
+def test_a_switch_that_a_mapping_of_options_may_set(program: Run, call: str, expected: list[str]) -> None:
+    found = program(f"""
+        from dataclasses import dataclass
+        from datetime import datetime
+        from openai import OpenAI
+        @dataclass
+        class Config:
+            model: str
+            with_time: bool = False
+        def ask(options, question):
+            config = {call}
+            system = f"It is {{datetime.now()}}. " if config.with_time else ""
+            system += "{LONG}"
+            return OpenAI().chat.completions.create(
+                messages=[{{"role": "system", "content": system}}, {{"role": "user", "content": question}}]
+            )
+        """)
+    assert found.codes == expected

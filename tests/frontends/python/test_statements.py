@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.frontends.python.build import LONG, Program
+
 System = Callable[..., str]
 
 
@@ -79,3 +81,28 @@ def test_a_prompt_that_is_put_into_what_a_library_made(program: Callable[..., ob
         f"    {target} = f'You work in {{os.getcwd()}}. Be brief.'\n"
     )
     assert found.texts == ["<system>You work in {os.getcwd() ~environment/machine}. Be brief."]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("index", "expected"), [("-1", ["PL601"]), ("0", [])])
+def test_an_element_is_replaced_though_another_comes_and_goes(
+    program: Callable[..., Program], index: str, expected: list[str]
+) -> None:
+    found = program(f"""
+        import anthropic
+        from datetime import datetime
+        def blocks(tell):
+            out = [{{"type": "text", "text": "{LONG * 8}"}}]
+            if tell:
+                out.append({{"type": "text", "text": f"Now: {{datetime.now()}}"}})
+            return out
+        def mark(blocks):
+            blocks[{index}] = {{**blocks[{index}], "cache_control": {{"type": "ephemeral"}}}}
+            return blocks
+        def ask(question, tell):
+            return anthropic.Anthropic().messages.create(
+                model="claude-sonnet-4-5",
+                system=mark(blocks(tell)),
+                messages=[{{"role": "user", "content": question}}],
+            )
+        """)
+    assert found.codes == expected
