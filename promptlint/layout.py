@@ -297,6 +297,7 @@ class Layout:
     parameters: tuple[Parameter, ...] = ()
     observations: tuple[Observation, ...] = ()
     repeated: bool = False  # sent again and again within one conversation (history follows)
+    rebuilt: bool = False  # its list of messages is made again for each of those requests
 
     def with_segments(self, segments: tuple[Segment, ...], gaps: tuple[str, ...] = ()) -> Layout:
         """Return the same layout with other segments; ``gaps`` say what is left out of them."""

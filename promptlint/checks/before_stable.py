@@ -106,7 +106,8 @@ class BeforeStable:
         place: Place,
         cause: Cause,
     ) -> Finding | None:
-        if cause.scope is Scope.RELEASE or behind.kept_as_sent(index, cause.kind):
+        made_anew = behind.made_anew(index, cause)
+        if cause.scope is Scope.RELEASE or (behind.kept_as_sent(index, cause.kind) and not made_anew):
             return None
         if behind.follows_turns(index):
             return None
@@ -116,7 +117,7 @@ class BeforeStable:
         named = cause.confidence is Confidence.LOW and cause.kind is Kind.REQUEST_INPUT
         guessed = named or (cause.variant in BY_PLACE and cause.kind in DATA)
         history = history and not guessed
-        history = history or behind.made_anew(index, cause)
+        history = history or made_anew
         history = history or (cause.kind is Kind.UNORDERED and behind.turns_of(index, place))
         printed = behind.printed_by(place, measure) if cause.kind is Kind.UNORDERED else 0
         unseen = behind.unseen(index)

@@ -91,7 +91,8 @@ class Behind:
         """
         here = self._layout.segments[index]
         new = cause.scope is Scope.REQUEST and cause.confidence is Confidence.HIGH and cause.kind in _NEW
-        if not new or here.section is not Section.MESSAGES or self._layout.repeated:
+        kept = self._layout.repeated and not self._layout.rebuilt
+        if not new or here.section is not Section.MESSAGES or kept:
             return False
         loops = {
             guard for guard in self._around(here) if guard.kind == "for" and self._is_over_turns(guard, here)

@@ -167,8 +167,12 @@ class Machine:
         """Tell whether a conversation goes on here: in a loop over turns, or with a list made outside of the loop."""
         if any(loop in self.turns for loop in self.loops):
             return True
+        return bool(self.loops) and isinstance(sent, ListV) and not self.within_loop(sent)
+
+    def within_loop(self, made: ListV) -> bool:
+        """Tell whether a list was made in this round of the innermost loop."""
         inner = max((i for i, g in enumerate(self.guards) if g.kind in ("for", "while")), default=-1)
-        return bool(self.loops) and isinstance(sent, ListV) and sent.depth <= inner
+        return made.depth > inner
 
     @contextmanager
     def afresh(self, stack: list[ast.AST], steps: int) -> Iterator[None]:

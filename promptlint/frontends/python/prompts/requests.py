@@ -138,6 +138,7 @@ def request(
         parameters=tuple(parameters),
         observations=tuple(observations),
         repeated=repeated,
+        rebuilt=repeated and isinstance(whole, ListV) and not whole.owner and m.within_loop(whole),
     )
 
 
