@@ -293,3 +293,89 @@ def test_what_comes_and_goes_is_told_where_it_is_written(
     )
     told_of = [one for one in found.findings if one.code == code]
     assert [found.source(one.primary) for one in told_of] == [source]
+
+
+@pytest.mark.parametrize("role", ["'system'", "Role.SYSTEM"])
+def test_a_message_of_a_librarys_class(program: Run, role: str) -> None:
+    found = program(f"""
+        import uuid
+        import dashscope
+        from dashscope.entities import Message, Role
+        def ask(question):
+            system = Message(role={role}, content=f"Run {{uuid.uuid4()}}. {LONG}")
+            return dashscope.Generation.call(messages=[system, Message(role="user", content=question)])
+        """)
+    assert found.codes == ["PL102"]
+
+
+REBUILT = f"""
+    import uuid
+    from datetime import datetime
+    from openai import OpenAI
+    def turns(store):
+        messages = [{{"role": "system", "content": "{LONG}"}}]
+        for row in store.rows():
+            if row["kind"] == "call":
+                NAMED
+                messages.append({{"role": "tool", "tool_call_id": name, "content": row["result"]}})
+            else:
+                messages.append({{"role": row["role"], "content": TEXT}})
+        return messages
+    def ask(store):
+        return OpenAI().chat.completions.create(messages=turns(store))
+"""
+
+
+@pytest.mark.parametrize(
+    ("named", "text", "expected"),
+    [
+        ("name = f'call_{uuid.uuid4().hex}'", "row['text']", ["PL102"]),
+        ("name = row['name']", "f'{datetime.now()} {row[0]}'", ["PL101"]),
+        ("name = row['name']", "f'{row[1]} {row[0]}'", []),
+    ],
+)
+def test_turns_that_are_made_again_from_rows(
+    program: Run, named: str, text: str, expected: list[str]
+) -> None:
+    found = program(REBUILT.replace("NAMED", named).replace("TEXT", text))
+    assert found.codes == expected
+
+
+def test_what_is_added_behind_a_question_keeps_its_name(program: Run) -> None:
+    found = program(f"""
+        import uuid
+        from openai import OpenAI
+        client = OpenAI()
+        def ask(question):
+            messages = [{{"role": "system", "content": "{LONG}"}}, {{"role": "user", "content": question}}]
+            out = client.chat.completions.create(messages=messages)
+            for call in parse(out):
+                name = f"call_{{uuid.uuid4().hex}}"
+                messages.append({{"role": "assistant", "content": None, "tool_calls": [{{"id": name}}]}})
+                messages.append({{"role": "tool", "tool_call_id": name, "content": run(call)}})
+            return client.chat.completions.create(messages=messages)
+        """)
+    assert found.codes == []
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [("", ["PL101"]), ("messages = []", [])],
+    ids=["again for each request", "once for the conversation"],
+)
+def test_turns_with_the_time_in_a_loop_of_requests(program: Run, made: str, expected: list[str]) -> None:
+    anew = "" if made else "messages = []"
+    found = program(f"""
+        from datetime import datetime
+        import anthropic
+        client = anthropic.Anthropic()
+        def chat(store):
+            {made or "pass"}
+            while True:
+                {anew or "pass"}
+                for row in store.{"newest" if made else "all"}():
+                    messages.append({{"role": row.role, "content": f"{{datetime.now()}} {{row.text}}"}})
+                reply = client.messages.create(system="{LONG}", messages=messages)
+                store.save(reply)
+        """)
+    assert found.codes == expected
