@@ -253,8 +253,8 @@ class Emitter:
             else:
                 self.parts((Hole(where, "message", self.role),), guards)
             for key in _IDS:
-                if (found := value.get(key)) is not None:
-                    self._names_a_call(found, where, guards)
+                if (called := value.get(key)) is not None:
+                    self._names_a_call(called, where, guards)
         elif isinstance(value, Obj) and value.kind in ("message", "placeholder"):
             self._message_object(value, place, guards)
         elif isinstance(value, Obj) and value.attrs.get("content") is not None:
