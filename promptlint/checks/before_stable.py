@@ -242,9 +242,11 @@ def grouped(found: list[_Seen]) -> Iterator[Finding]:
 
 
 def _leader(group: list[tuple[Cause, Finding, str]]) -> Finding:
-    """Return the first finding of a group with steps to the others; one with a better reason goes first."""
-    told = (finding for cause, finding, _ in group if cause.name or cause.variant not in BY_PLACE)
-    first = next(told, group[0][1])
+    """Return the first finding of a group with steps to the others; one that counts, or has a better reason, goes first."""
+    told = [finding for cause, finding, _ in group if cause.name or cause.variant not in BY_PLACE]
+    every = [finding for _, finding, _ in group]
+    counting = (finding for finding in (*told, *every) if finding.status is Status.ACTIVE)
+    first = next(counting, told[0] if told else every[0])
     others: dict[Place, Step] = {}  # of alternatives at one place the first
     for _, finding, note in group:
         if finding.primary != first.primary:

@@ -4,7 +4,7 @@ import pytest
 
 from promptlint.checks import CHECKS, Thresholds, costliest
 from promptlint.findings import Finding, Severity, Status
-from promptlint.layout import Confidence, Guard, Kind, Layout, LayoutKind, Scope, Segment, Step
+from promptlint.layout import ARGUMENT, Confidence, Guard, Kind, Layout, LayoutKind, Scope, Segment, Step
 from tests.checks.build import (
     MESSAGES,
     SYSTEM,
@@ -487,3 +487,11 @@ def test_a_set_that_is_written_out_stands_in_backticks() -> None:
     made = cause(Kind.UNORDERED, Scope.PROCESS, '{"photographs", "receipts"…', variant="set")
     [found] = run(layout(hole(made), text(300)))
     assert found.message.startswith('the order of `{"photographs", "receipts"…` differs between processes; ')
+
+
+def test_a_group_counts_if_one_of_its_values_does() -> None:
+    """An argument needs more text behind it than a value that is traced."""
+    argument = hole(cause(Kind.REQUEST_INPUT, R, "`a`", variant=ARGUMENT, confidence=Confidence.LOW))
+    traced = hole(cause(Kind.REQUEST_INPUT, R, "`b`"))
+    [found] = run(layout(argument, text(2), traced, text(40)))
+    assert (found.status, found.primary.span.start) == (Status.ACTIVE, 2000)  # the third segment
