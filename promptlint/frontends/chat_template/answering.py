@@ -53,25 +53,29 @@ def unkept(
     Raises:
         TooExpensiveError: a limit of the sandbox is reached.
     """
-    plain = [one for one in tried if one.name.startswith("turns")]
+    cut = _CUT.search(text)
     for option in options:
         shown = "".join(f"{name}={value}" for name, value in option.items())
-        for conversation in plain:
-            for length in _asking(conversation):
-                try:
-                    found = _compare(renderer, conversation, length, fixed | option)
-                except (RefusedError, RenderError):
-                    continue
-                if found is None:
-                    continue
-                offset, after, added = found
-                if _opens_thought(added):
-                    cut = _CUT.search(text)
-                    if cut is None or _keeps_thoughts(renderer, tried, fixed | option):
-                        continue
-                    offset, after = cut.start(), offset
+        for conversation, (offset, after, added) in _added(renderer, tried, fixed | option):
+            if not _opens_thought(added):
                 return Unkept(offset, after, added, conversation.name, shown)
+            if cut is not None and not _keeps_thoughts(renderer, tried, fixed | option):
+                return Unkept(cut.start(), offset, added, conversation.name, shown)
     return None
+
+
+def _added(
+    renderer: Renderer, tried: list[Conversation], fixed: dict[str, object]
+) -> Iterator[tuple[Conversation, tuple[int, int, str]]]:
+    """Yield what is printed in front of answers only, with the conversation that shows it."""
+    for conversation in tried:
+        for length in _asking(conversation) if conversation.name.startswith("turns") else ():
+            try:
+                found = _compare(renderer, conversation, length, fixed)
+            except (RefusedError, RenderError):
+                continue
+            if found is not None:
+                yield conversation, found
 
 
 def _opens_thought(added: str) -> bool:
