@@ -244,10 +244,11 @@ def _is_rest(part: ast.Subscript) -> bool:
 
 def _taken(it: Ending) -> Seen:
     """Yield where the first turns are taken off, because there are too many."""
-    for test in (*it.body.of(ast.While), *it.body.of(ast.If)):
-        if it.late(test.test):  # type: ignore[attr-defined]
-            asked = names_of(test.test)  # type: ignore[attr-defined]
-            for node in walk(*test.body):  # type: ignore[attr-defined]
+    tests: list[ast.While | ast.If] = [*it.body.of(ast.While), *it.body.of(ast.If)]
+    for test in tests:
+        if it.late(test.test):
+            asked = names_of(test.test)
+            for node in walk(*test.body):
                 if _takes_one(node, it) and all(names_of(a).isdisjoint(asked) for a in node.args):
                     yield "history-cut", node
 
