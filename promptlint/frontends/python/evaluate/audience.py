@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from promptlint.frontends.python.syntax.nodes import walk
+from promptlint.frontends.python.syntax.nodes import remembered, walk
 from promptlint.layout import Segment
 
 if TYPE_CHECKING:
@@ -72,12 +72,16 @@ def becomes_a_refusal(call: ast.Call, func: ast.AST) -> bool:
 
 def only_shown(name: str, func: ast.AST) -> bool:
     """Tell whether a function reads a local name only to print it, log it, or ask a person with it."""
-    known: dict[str, bool] | None = getattr(func, "_only_shown", None)
-    if known is None:
-        known = func._only_shown = {}  # type: ignore[attr-defined]
+    known = _shown(func)
     if name not in known:
         known[name] = _only_shown(name, func)
     return known[name]
+
+
+@remembered
+def _shown(func: ast.AST) -> dict[str, bool]:
+    """Return the table of what was found out of a function's names so far."""
+    return {}
 
 
 def _only_shown(name: str, func: ast.AST) -> bool:
@@ -92,10 +96,12 @@ def _only_shown(name: str, func: ast.AST) -> bool:
 
 def only_written(call: ast.Call, func: ast.AST) -> bool:
     """Tell whether the result of a call is only written to a file, at once or through a local name."""
-    known: frozenset[int] | None = getattr(func, "_written", None)
-    if known is None:
-        known = func._written = frozenset(map(id, _written(func)))  # type: ignore[attr-defined]
-    return id(call) in known
+    return id(call) in _ids_written(func)
+
+
+@remembered
+def _ids_written(func: ast.AST) -> frozenset[int]:
+    return frozenset(map(id, _written(func)))
 
 
 def _written(func: ast.AST) -> Iterator[ast.expr]:

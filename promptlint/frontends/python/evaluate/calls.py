@@ -10,7 +10,7 @@ from typing import TypeGuard
 from promptlint.frontends.python.evaluate import access, functions, methods, objects, text
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, passed
 from promptlint.frontends.python.library import engines, library
-from promptlint.frontends.python.syntax.nodes import blocks
+from promptlint.frontends.python.syntax.nodes import blocks, remembered
 from promptlint.frontends.python.values.arguments import Arguments
 from promptlint.frontends.python.values.forms import CONTENT
 from promptlint.frontends.python.values.pieces import Hole, Part, worst
@@ -224,13 +224,11 @@ def _lifetime(m: Machine, node: ast.Call, frame: Frame) -> Scope | None:
     return Scope.SESSION if _last_loop(frame.func.node) > node.lineno else None
 
 
+@remembered
 def _last_loop(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """Return the line at which the last loop of a function begins, remembered on its node; 0 for none."""
-    known: int | None = getattr(node, "_last_loop", None)
-    if known is None:
-        loops = (n.lineno for n in blocks(node) if isinstance(n, (ast.While, ast.For, ast.AsyncFor)))
-        known = node._last_loop = max(loops, default=0)  # type: ignore[union-attr]
-    return known
+    """Return the line at which the last loop of a function begins; 0 for none."""
+    loops = (n.lineno for n in blocks(node) if isinstance(n, (ast.While, ast.For, ast.AsyncFor)))
+    return max(loops, default=0)
 
 
 def _is_setting(value: Value | None) -> bool:

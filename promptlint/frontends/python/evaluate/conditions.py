@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from promptlint.frontends.python.evaluate.machine import Frame, Machine
-from promptlint.frontends.python.syntax.nodes import walk
+from promptlint.frontends.python.syntax.nodes import remembered, walk
 from promptlint.frontends.python.values.pieces import Lit
 from promptlint.frontends.python.values.values import Const, DictV, FuncV, ListV, Obj, Str, Unknown, Value
 from promptlint.layout import Guard, Kind, Scope
@@ -68,24 +68,15 @@ def _renamed(test: ast.expr, frame: Frame) -> Iterator[tuple[str, str]]:
             yield name, value.name
 
 
+@remembered
 def _names_in(test: ast.expr) -> tuple[str, ...]:
-    """Return the names in a condition, remembered on its node."""
-    known: tuple[str, ...] | None = getattr(test, "_names_in", None)
-    if known is None:
-        known = tuple(n.id for n in walk(test) if isinstance(n, ast.Name))
-        test._names_in = known  # type: ignore[attr-defined]
-    return known
+    """Return the names in a condition."""
+    return tuple(n.id for n in walk(test) if isinstance(n, ast.Name))
 
 
+@remembered
 def name_in(node: ast.expr) -> str:
     """Return the first dotted name of a condition: what decides it."""
-    known: str | None = getattr(node, "_name_in", None)
-    if known is None:
-        known = node._name_in = _name_in(node)  # type: ignore[attr-defined]
-    return known
-
-
-def _name_in(node: ast.expr) -> str:
     for child in walk(node):
         if isinstance(child, ast.Attribute | ast.Name):
             dotted = dotted_name(child)

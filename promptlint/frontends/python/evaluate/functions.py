@@ -17,7 +17,7 @@ from promptlint.frontends.python.evaluate.machine import (
     passed,
 )
 from promptlint.frontends.python.evaluate.twins import Like, twin
-from promptlint.frontends.python.syntax.nodes import Definition, children, statements, walk
+from promptlint.frontends.python.syntax.nodes import Definition, children, remembered, statements, walk
 from promptlint.frontends.python.syntax.slicing import FORWARDING, digest, forwards, skipped, tells_of_prompts
 from promptlint.frontends.python.values.pieces import worst
 from promptlint.frontends.python.values.values import (
@@ -116,16 +116,14 @@ def _symbolic_arguments(m: Machine, func: FuncV, receiver: Value | None, frame: 
             frame.names[name] = value
 
 
+@remembered
 def filled(node: ast.AST) -> frozenset[str]:
-    """Return the names that a function puts entries into (``kwargs["context"] = …``), remembered on its node."""
-    known: frozenset[str] | None = getattr(node, "_filled", None)
-    if known is None:
-        known = node._filled = frozenset(  # type: ignore[attr-defined]
-            n.value.id
-            for n in walk(node)
-            if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) and isinstance(n.value, ast.Name)
-        )
-    return known
+    """Return the names that a function puts entries into: ``kwargs["context"] = …``."""
+    return frozenset(
+        n.value.id
+        for n in walk(node)
+        if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) and isinstance(n.value, ast.Name)
+    )
 
 
 def _symbolic(m: Machine, func: FuncV, arg: ast.arg, default: ast.expr | None, frame: Frame) -> Value:
@@ -196,14 +194,6 @@ class Shape:
     generates: bool
     worth: bool
     changes: bool  # assigns to attributes or items, or grows a collection
-
-
-def shape(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Shape:
-    """Return the shape of a function, remembered on its node."""
-    known: Shape | None = getattr(node, "_shape", None)
-    if known is None:
-        known = node._shape = _shape(node)  # type: ignore[union-attr]
-    return known
 
 
 def _generates(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -380,7 +370,9 @@ def worth(func: FuncV) -> bool:
     return isinstance(func.node, ast.Lambda) or shape(func.node).worth
 
 
-def _shape(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Shape:
+@remembered
+def shape(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Shape:
+    """Return the shape of a function."""
     every = statements(node.body)
     texts = gives = alters = yields = False
     for statement in every:  # grows meanwhile

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 
 from promptlint.frontends.python.evaluate import hints
 from promptlint.frontends.python.evaluate.machine import Machine
-from promptlint.frontends.python.syntax.nodes import blocks, walk
+from promptlint.frontends.python.syntax.nodes import blocks, remembered, walk
 from promptlint.frontends.python.values.forms import holds_turns
 from promptlint.frontends.python.values.modules import Read
 from promptlint.frontends.python.values.values import (
@@ -149,24 +149,26 @@ def _through(cls: ClassV, names: set[str]) -> Iterator[FuncV]:
     """Yield the methods that call one of some others in a loop: ``for path in folder.glob("*"): self.register(path)``."""
     for one in cls.mro():
         for func in one.namespace.values():
-            if isinstance(func, FuncV) and func.name not in names and not names.isdisjoint(_looped(func)):
+            if (
+                isinstance(func, FuncV)
+                and func.name not in names
+                and not names.isdisjoint(_looped(func.node))
+            ):
                 yield func
 
 
-def _looped(func: FuncV) -> frozenset[str]:
-    """Return the methods of its object that a method calls in loops, remembered on its node."""
-    known: frozenset[str] | None = getattr(func.node, "_looped", None)
-    if known is None:
-        loops = (n for n in blocks(func.node) if isinstance(n, (ast.For, ast.AsyncFor)))
-        calls = (n.func for loop in loops for n in walk(loop) if isinstance(n, ast.Call))
-        known = func.node._looped = frozenset(  # type: ignore[union-attr]
-            called.attr
-            for called in calls
-            if isinstance(called, ast.Attribute)
-            and isinstance(called.value, ast.Name)
-            and called.value.id == "self"
-        )
-    return known
+@remembered
+def _looped(method: ast.AST) -> frozenset[str]:
+    """Return the methods of its object that a method calls in loops."""
+    loops = (n for n in blocks(method) if isinstance(n, (ast.For, ast.AsyncFor)))
+    calls = (n.func for loop in loops for n in walk(loop) if isinstance(n, ast.Call))
+    return frozenset(
+        called.attr
+        for called in calls
+        if isinstance(called, ast.Attribute)
+        and isinstance(called.value, ast.Name)
+        and called.value.id == "self"
+    )
 
 
 def _order(value: Value | None) -> Cause | None:
@@ -189,24 +191,18 @@ def fillers(cls: ClassV) -> dict[str, list[FuncV]]:
                     and not isinstance(func.node, ast.Lambda)
                     and func.name not in _MAKING
                 ):
-                    for attr in sorted(_filled(func)):
+                    for attr in sorted(_filled(func.node)):
                         cls.fillers.setdefault(attr, []).append(func)
     return cls.fillers
 
 
-def _filled(func: FuncV) -> frozenset[str]:
-    """Return the attributes of its object that a method fills or sets, remembered on its node."""
-    known: frozenset[str] | None = getattr(func.node, "_fills", None)
-    if known is None:
-        known = func.node._fills = _fills(func)  # type: ignore[union-attr]
-    return known
-
-
-def _fills(func: FuncV) -> frozenset[str]:
-    args = func.node.args.args
+@remembered
+def _filled(method: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozenset[str]:
+    """Return the attributes of its object that a method fills or sets."""
+    args = method.args.args
     me = args[0].arg if args else ""
     out: set[str] = set()
-    for node in walk(func.node):
+    for node in walk(method):
         if node.__class__ is ast.Name:
             continue
         target: ast.AST | None = None

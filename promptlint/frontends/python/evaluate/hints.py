@@ -20,7 +20,7 @@ from dataclasses import replace
 from promptlint.frontends.python.evaluate import objects
 from promptlint.frontends.python.evaluate.machine import Frame, Machine
 from promptlint.frontends.python.evaluate.overriding import is_abstract
-from promptlint.frontends.python.syntax.nodes import walk
+from promptlint.frontends.python.syntax.nodes import remembered, walk
 from promptlint.frontends.python.values.modules import Module
 from promptlint.frontends.python.values.naming import SENDS
 from promptlint.frontends.python.values.values import (
@@ -94,13 +94,10 @@ def of_type(value: Unknown, says: Says) -> Unknown | ListV:
     return Declared(value, says)
 
 
+@remembered
 def _is_plain(node: ast.expr) -> bool:
-    """Tell whether an annotation names nothing but builtins, and no set; remembered on the node."""
-    known: bool | None = getattr(node, "_plain", None)
-    if known is None:
-        names = {n.id for n in walk(_unquoted(node)) if isinstance(n, ast.Name)}
-        known = node._plain = names <= _PLAIN  # type: ignore[attr-defined]
-    return known
+    """Tell whether an annotation names nothing but builtins, and no set."""
+    return {n.id for n in walk(_unquoted(node)) if isinstance(n, ast.Name)} <= _PLAIN
 
 
 def _set(value: Unknown, held: ast.expr, place: Place) -> Unknown | ListV:
@@ -277,18 +274,15 @@ def _outer(node: ast.Subscript) -> str:
     return node.value.id if isinstance(node.value, ast.Name) else getattr(node.value, "attr", "")
 
 
+@remembered
 def _unquoted(node: ast.expr) -> ast.expr:
     """Return what a quoted annotation says; its parts stand where nobody looks for them."""
     if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
         return node
-    known: ast.expr | None = getattr(node, "_unquoted", None)
-    if known is not None:
-        return known
     try:
         inner = ast.parse(node.value, mode="eval").body
     except (SyntaxError, ValueError):
         return node
-    node._unquoted = inner  # type: ignore[attr-defined]
     for child in walk(inner):
         if isinstance(child, ast.expr):
             child.lineno, child.end_lineno, child.col_offset, child.end_col_offset = 1, 1, 0, 0

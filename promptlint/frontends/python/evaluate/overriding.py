@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 from promptlint.frontends.python.evaluate import objects
 from promptlint.frontends.python.evaluate.machine import Machine
-from promptlint.frontends.python.syntax.nodes import blocks
+from promptlint.frontends.python.syntax.nodes import blocks, remembered
 from promptlint.frontends.python.values.values import Bound, ClassV, FuncV, Obj, Value, choice
 from promptlint.layout import Guard
 from promptlint.source import Place
@@ -46,18 +46,16 @@ def bound(m: Machine, obj: Obj, func: FuncV, place: Place) -> Value:
 
 
 def is_abstract(func: FuncV) -> bool:
-    """Tell whether a function says what there is, and does nothing; remembered on its node."""
-    if isinstance(func.node, ast.Lambda):
-        return False
-    known: bool | None = getattr(func.node, "_abstract", None)
-    if known is None:
-        known = all(
-            isinstance(s, ast.Pass | ast.Raise)
-            or (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))
-            for s in func.node.body
-        )
-        func.node._abstract = known  # type: ignore[union-attr]
-    return known
+    """Tell whether a function says what there is, and does nothing."""
+    return not isinstance(func.node, ast.Lambda) and _is_idle(func.node)
+
+
+@remembered
+def _is_idle(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return all(
+        isinstance(s, ast.Pass | ast.Raise) or (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))
+        for s in node.body
+    )
 
 
 def _sets_up(func: FuncV) -> bool:

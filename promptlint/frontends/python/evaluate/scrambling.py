@@ -18,7 +18,7 @@ import ast
 from collections.abc import Iterator
 
 from promptlint.frontends.python.evaluate.machine import Frame, Machine
-from promptlint.frontends.python.syntax.nodes import walk
+from promptlint.frontends.python.syntax.nodes import remembered, walk
 from promptlint.frontends.python.values.values import DictV, ListV, Obj, Value
 
 _GROWING = frozenset(("append", "extend", "insert", "appendleft", "update", "setdefault"))
@@ -44,16 +44,13 @@ def _value(name: str, frame: Frame) -> Value | None:
     return frame.receiver.attrs.get(name[1:]) if isinstance(frame.receiver, Obj) else None
 
 
+@remembered
 def _filled(node: ast.For | ast.AsyncFor) -> frozenset[str]:
-    """Return the names that a body fills and does not bind, with a dot for attributes of ``self``; kept on the node."""
-    known: frozenset[str] | None = getattr(node, "_scrambles", None)
-    if known is None:
-        nodes = [one for statement in node.body for one in walk(statement)]
-        local = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        inner = any(isinstance(n, _DEFINITIONS) for n in nodes)
-        known = frozenset() if inner else frozenset(_fills(nodes)) - local
-        node._scrambles = known  # type: ignore[union-attr]
-    return known
+    """Return the names that a body fills and does not bind, with a dot for attributes of ``self``."""
+    nodes = [one for statement in node.body for one in walk(statement)]
+    local = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    inner = any(isinstance(n, _DEFINITIONS) for n in nodes)
+    return frozenset() if inner else frozenset(_fills(nodes)) - local
 
 
 def _fills(nodes: list[ast.AST]) -> Iterator[str]:
@@ -67,12 +64,10 @@ def _fills(nodes: list[ast.AST]) -> Iterator[str]:
             yield name
 
 
+@remembered
 def _sorted(func: ast.AST) -> frozenset[str]:
-    """Return the names of what a function sorts, kept on its node."""
-    known: frozenset[str] | None = getattr(func, "_sorts", None)
-    if known is None:
-        known = func._sorts = frozenset(_sorts(func))  # type: ignore[attr-defined]
-    return known
+    """Return the names of what a function sorts."""
+    return frozenset(_sorts(func))
 
 
 def _sorts(func: ast.AST) -> Iterator[str]:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from promptlint.frontends.mapped import MappedText
 from promptlint.frontends.python.evaluate import text
 from promptlint.frontends.python.library import files
-from promptlint.frontends.python.syntax.nodes import walk
+from promptlint.frontends.python.syntax.nodes import remembered, walk
 from promptlint.frontends.python.values.pieces import Lit, Seg, TextSource, flat
 from promptlint.frontends.python.values.values import DictV, Str
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from promptlint.frontends.documents import tree
     from promptlint.frontends.python.evaluate.machine import Frame, Machine
     from promptlint.frontends.python.values.arguments import Arguments
-    from promptlint.frontends.python.values.modules import Module
 
 _FILE = re.compile(r"[\w./-]*\w\.(ya?ml|json|toml|txt|md|prompt|tmpl|tpl)")
 MAX_FILES = 8  # named in one module
@@ -63,20 +62,16 @@ def template(m: Machine, given: Arguments, frame: Frame) -> Str | None:
 def _files(m: Machine, frame: Frame) -> list[str]:
     """Return the project files that the module names."""
     module = frame.module
-    found = [files.find(m, name, frame) for name in _names(module)]
+    found = [files.find(m, name, frame) for name in (_names(module.tree) if module.tree is not None else ())]
     return list(dict.fromkeys(path for path in found if path is not None and not path.endswith(".py")))
 
 
-def _names(module: Module) -> tuple[str, ...]:
-    """Return the names of data files in a module, remembered on its tree."""
-    known: tuple[str, ...] | None = getattr(module.tree, "_file_names", None)
-    if known is None and module.tree is not None:
-        texts = (
-            n.value for n in walk(module.tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)
-        )
-        found = dict.fromkeys(t for t in texts if len(t) < 100 and _FILE.fullmatch(t))
-        known = module.tree._file_names = tuple(found)[:MAX_FILES]  # type: ignore[attr-defined]
-    return known or ()
+@remembered
+def _names(tree: ast.Module) -> tuple[str, ...]:
+    """Return the names of data files in a module."""
+    texts = (n.value for n in walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str))
+    found = dict.fromkeys(t for t in texts if len(t) < 100 and _FILE.fullmatch(t))
+    return tuple(found)[:MAX_FILES]
 
 
 def _texts(m: Machine, path: str) -> Iterator[Str]:

@@ -13,6 +13,7 @@ from promptlint.frontends.python.evaluate.machine import last_name, printed
 from promptlint.frontends.python.evaluate.methods import filled_messages
 from promptlint.frontends.python.evaluate.serialising import serialised
 from promptlint.frontends.python.library.engines import role_of
+from promptlint.frontends.python.syntax.nodes import remembered
 from promptlint.frontends.python.values.forms import CONTENT, opened, pair
 from promptlint.frontends.python.values.pieces import Alt, Hole, Lit, Loop, Part, Seg, without_text
 from promptlint.frontends.python.values.values import (
@@ -376,28 +377,26 @@ def emitter_of(m: Machine) -> Emitter:
     return Emitter(frozenset(m.loops), tuple(m.guards), _inputs(entry), rest)
 
 
+@remembered
 def _inputs(entry: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
-    """Return the arguments of a function that may differ with each call, remembered on its node.
+    """Return the arguments of a function that may differ with each call.
 
     A constructor keeps what it is given, and a default with a value of its own is a setting.
     """
-    known: frozenset[str] | None = getattr(entry, "_inputs", None)
-    if known is None:
-        args = entry.args
-        positional = [*args.posonlyargs, *args.args]
-        defaults = [
-            *zip(positional[::-1], args.defaults[::-1], strict=False),
-            *zip(args.kwonlyargs, args.kw_defaults, strict=True),
-        ]
-        settings = {
-            arg.arg
-            for arg, default in defaults
-            if isinstance(default, ast.Constant) and default.value not in (None, "")
-        }
-        names = {arg.arg for arg in [*positional, *args.kwonlyargs]} - settings
-        known = frozenset() if entry.name in ("__init__", "__post_init__") else frozenset(names)
-        entry._inputs = known  # type: ignore[union-attr]
-    return known
+    if entry.name in ("__init__", "__post_init__"):
+        return frozenset()
+    args = entry.args
+    positional = [*args.posonlyargs, *args.args]
+    defaults = [
+        *zip(positional[::-1], args.defaults[::-1], strict=False),
+        *zip(args.kwonlyargs, args.kw_defaults, strict=True),
+    ]
+    settings = {
+        arg.arg
+        for arg, default in defaults
+        if isinstance(default, ast.Constant) and default.value not in (None, "")
+    }
+    return frozenset(arg.arg for arg in [*positional, *args.kwonlyargs]) - settings
 
 
 def _without_order(guard: Guard) -> bool:

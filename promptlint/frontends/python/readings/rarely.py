@@ -15,7 +15,7 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 
-from promptlint.frontends.python.syntax.nodes import walk
+from promptlint.frontends.python.syntax.nodes import remembered, walk
 from promptlint.frontends.python.values.naming import called_name
 
 _SHARE = 3  # of a full list, one part of so many goes at least
@@ -52,21 +52,18 @@ def is_rare(kept: ast.expr, test: ast.expr, set_to: Mapping[str, ast.expr]) -> b
     )
 
 
+@remembered
 def set_once(tree: ast.Module) -> Mapping[str, ast.expr]:
-    """Return the names and attributes that a file sets once, with what they are set to; kept on the tree."""
-    known: dict[str, ast.expr] | None = getattr(tree, "_set_once", None)
-    if known is None:
-        known, often = {}, set()
-        for node in walk(tree):
-            if isinstance(node, ast.Assign) and isinstance(
-                target := node.targets[0], ast.Name | ast.Attribute
-            ):
-                name = ast.unparse(target)
-                often |= {name} & known.keys()
-                known[name] = node.value
-        for name in often:
-            del known[name]
-        tree._set_once = known  # type: ignore[attr-defined]
+    """Return the names and attributes that a file sets once, with what they are set to."""
+    known: dict[str, ast.expr] = {}
+    often: set[str] = set()
+    for node in walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(target := node.targets[0], ast.Name | ast.Attribute):
+            name = ast.unparse(target)
+            often |= {name} & known.keys()
+            known[name] = node.value
+    for name in often:
+        del known[name]
     return known
 
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from functools import wraps
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypeVar
 
 _NO_NODES = frozenset(
     ("ctx", "id", "attr", "arg", "name", "op", "ops", "kind", "type_comment", "level", "module", "asname")
@@ -32,6 +33,9 @@ _BLOCKS = (
 _SCOPES = frozenset((ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda))
 _INNER = (ast.stmt, ast.ExceptHandler, ast.match_case)
 
+Node = TypeVar("Node", bound=ast.AST)
+Found = TypeVar("Found")
+
 _Getter = Callable[[Any], Any]
 _getters: dict[type[ast.AST], tuple[_Getter, ...]] = {
     ast.Constant: (),
@@ -43,6 +47,21 @@ _getters: dict[type[ast.AST], tuple[_Getter, ...]] = {
 def _fields(kind: type[ast.AST]) -> tuple[_Getter, ...]:
     found = _getters[kind] = tuple(attrgetter(name) for name in kind._fields if name not in _NO_NODES)
     return found
+
+
+def remembered(find: Callable[[Node], Found]) -> Callable[[Node], Found]:
+    """Keep what a function finds in a node on the node itself: asked again and again, and gone with its tree."""
+    key = f"{find.__module__}.{find.__qualname__}"
+
+    @wraps(find)
+    def known(node: Node) -> Found:
+        kept = node.__dict__
+        if key not in kept:
+            kept[key] = find(node)
+        found: Found = kept[key]
+        return found
+
+    return known
 
 
 def children(node: ast.AST) -> list[ast.AST]:
@@ -153,10 +172,7 @@ def inside(statement: ast.stmt) -> list[ast.stmt]:
     return out
 
 
+@remembered
 def attributes(function: ast.AST) -> frozenset[str]:
-    """Return the names of all attributes in a function, remembered on its node."""
-    known: frozenset[str] | None = getattr(function, "_attribute_names", None)
-    if known is None:
-        known = frozenset(node.attr for node in walk(function) if isinstance(node, ast.Attribute))
-        function._attribute_names = known  # type: ignore[attr-defined]
-    return known
+    """Return the names of all attributes in a function."""
+    return frozenset(node.attr for node in walk(function) if isinstance(node, ast.Attribute))

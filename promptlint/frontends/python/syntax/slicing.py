@@ -64,25 +64,14 @@ _QUIET = frozenset(
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def skipped(node: Function) -> frozenset[int]:
-    """Return the ids of the statements that need not run, remembered on the node."""
-    known: frozenset[int] | None = getattr(node, "_skipped", None)
-    if known is None:
-        known = node._skipped = _skipped(node)  # type: ignore[union-attr]
-    return known
-
-
+@nodes.remembered
 def tells_of_prompts(node: Function) -> bool:
     """Tell whether a function, or one within it, names prompts, messages or calls to a model."""
-    known: bool | None = getattr(node, "_tells", None)
-    if known is None:
-        names = [node.name, *(ast.unparse(d) for d in node.decorator_list)]
-        known = any(map(_strict, names)) or any(
-            tells_of_prompts(s) if isinstance(s, Function) else digest(s).strict
-            for s in nodes.statements(node.body)
-        )
-        node._tells = known  # type: ignore[union-attr]
-    return known
+    names = [node.name, *(ast.unparse(d) for d in node.decorator_list)]
+    return any(map(_strict, names)) or any(
+        tells_of_prompts(s) if isinstance(s, Function) else digest(s).strict
+        for s in nodes.statements(node.body)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +89,9 @@ class Digest:
     yields_value: bool
 
 
+@nodes.remembered
 def digest(statement: ast.stmt) -> Digest:
-    """Return what stands in a statement, remembered on its node."""
-    known: Digest | None = getattr(statement, "_digest", None)
-    if known is None:
-        known = statement._digest = _digest(statement)  # type: ignore[attr-defined]
-    return known
-
-
-def _digest(statement: ast.stmt) -> Digest:
+    """Return what stands in a statement."""
     used: set[str] = set()
     defined: set[str] = set()
     words: set[str] = set()
@@ -294,7 +277,9 @@ def _does_more(statement: ast.stmt) -> bool:
     )
 
 
-def _skipped(node: Function) -> frozenset[int]:
+@nodes.remembered
+def skipped(node: Function) -> frozenset[int]:
+    """Return the ids of the statements of a function that need not run."""
     statements = nodes.statements(node.body)
     live: set[int] = set()
     needed: set[str] = set()

@@ -7,6 +7,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
+from promptlint.frontends.python.syntax.nodes import remembered
 from promptlint.frontends.python.values.values import Choice, ClassV, Ext, Unknown, Value
 
 if TYPE_CHECKING:
@@ -90,13 +91,10 @@ def talks(node: ast.Call) -> bool:
 _CACHE_MARK = re.compile(r"cache_?(?:control|point|mark|breakpoint)", re.IGNORECASE)
 
 
+@remembered
 def is_about_marks(node: ast.AST) -> bool:
-    """Tell whether something sets cache marks or takes them off, which changes no turn; remembered on its node."""
-    known: bool | None = getattr(node, "_about_marks", None)
-    if known is None:
-        known = tells_of_marks(ast.unparse(node))
-        node._about_marks = known  # type: ignore[attr-defined]
-    return known
+    """Tell whether something sets cache marks or takes them off, which changes no turn."""
+    return tells_of_marks(ast.unparse(node))
 
 
 def tells_of_marks(text: str) -> bool:
