@@ -36,10 +36,11 @@ CARRIES: Mapping[str, str] = {
     "template": "text with holes in `Sink.dialect`",
     "values": "the mapping that fills the holes, or one of its values",
     "examples": "few-shot examples, put between the other texts",
-    "history": "the variable under which earlier turns are put in",
+    "history": "the variable under which earlier turns are put in, or a switch that puts them in",
     "key": "a cache key or salt",
     "options": "a mapping or object with more of the call's arguments, by the names listed beside it",
     "keys": "a mapping that may hold cache keys or salts, as extra_body and extra_headers",
+    "clock": "a switch: where it is on, the library prints the time of each request, as system text",
     "ignored": "never part of the prompt",
 }
 

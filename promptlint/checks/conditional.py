@@ -28,7 +28,6 @@ from promptlint.layout import (
     OriginKind,
     Scope,
     Section,
-    Segment,
     Step,
 )
 from promptlint.source import Place
@@ -133,8 +132,7 @@ def _sections(layout: Layout) -> Iterator[tuple[int, Guard]]:
     text stands for such a value in another case: ``None``, or what somebody has said.
     """
     last: dict[Guard, int] = {}
-    told: set[Guard] = set()
-    shown: set[tuple[Place, str, int]] = set()
+    told: set[tuple[Place, str]] = set()
     for index, segment in enumerate(layout.segments):
         for guard in segment.guards:
             if guard.kind not in _BRANCHES:
@@ -146,16 +144,11 @@ def _sections(layout: Layout) -> Iterator[tuple[int, Guard]]:
             if segment.section is Section.MESSAGES and segment.is_hole and segment.cause is None:
                 continue  # a part of a turn, as it came
             if segment.cause is not None and not guard.scope.narrower_than(segment.cause.scope):
-                told.add(guard)
-                shown.add((guard.place, *_start(segment)))
+                told.add((guard.place, guard.expression))
             last[guard] = index
     for guard, index in last.items():
-        if guard not in told and (guard.place, *_start(layout.segments[index])) not in shown:
+        if (guard.place, guard.expression) not in told:
             yield index, guard
-
-
-def _start(segment: Segment) -> tuple[str, int]:
-    return segment.place.path, segment.place.span.start
 
 
 @dataclass(frozen=True, slots=True)

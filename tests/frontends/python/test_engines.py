@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.frontends.python.build import Program
+from tests.frontends.python.build import LONG, Program
 
 JINJA = (
     "from datetime import datetime\nfrom jinja2 import Environment, FileSystemLoader, Template\n"
@@ -89,3 +89,23 @@ def test_a_mapping_in_front_of_a_template_fills_it(
         f"chain = {values} | prompt\n"
     )
     assert f"<system>In {{folder{shown}}}. Be brief." in found.texts  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("switches", "reported"),
+    [
+        ("add_datetime_to_context=True, add_history_to_context=True", True),
+        ("add_datetime_to_context=True, expected_output=RULES", True),
+        ("add_datetime_to_context=True", False),  # nothing known stands behind it
+        ("add_datetime_to_context=False, add_history_to_context=True", False),
+    ],
+)
+def test_a_switch_prints_the_time_into_the_system_text(
+    program: Callable[..., Program], switches: str, reported: bool
+) -> None:
+    found = program(f"""
+from agno.agent import Agent
+RULES = "{LONG}"
+agent = Agent(instructions=RULES, {switches})
+""")
+    assert ("PL101" in found.codes) is reported

@@ -88,6 +88,8 @@ def test_relative_paths_are_equal_on_all_machines(system: Callable[..., str], pa
     [
         ("input(text)", True),
         ("logger.info(f'asked: {text}')", True),
+        ("return len(enc.encode(text))", True),
+        ("return count([*text]) < LIMIT", True),
         ("print(text); model.ask(text)", False),
         ("return text", False),
         ("pass", False),
@@ -334,3 +336,14 @@ def test_mails_losses_and_posts_are_no_conversation(program: Callable[..., Progr
     told = {"history-cut", "history-rewritten"}
     assert told.isdisjoint(program(text).seen)
     assert not told.isdisjoint(program(f"{text}\nimport openai\n").seen)
+
+
+@pytest.mark.parametrize(("use", "reported"), [("count(probe) < 9000", False), ("ask(probe)", True)])
+def test_a_conversation_that_is_only_counted_is_not_sent(program: Run, use: str, reported: bool) -> None:
+    found = program(f"""
+from datetime import datetime
+def fits(turns):
+    probe = [{{"role": "system", "content": f"{{datetime.now()}} {LONG}"}}, *turns]
+    return {use}
+""")
+    assert ("PL101" in found.codes) is reported

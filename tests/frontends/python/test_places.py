@@ -448,3 +448,26 @@ def test_an_empty_default_of_a_field_is_filled_by_who_makes_the_object(program: 
     assert "Rules: Be kind." in text
     assert "goals" in text
     assert "Goals: . " not in text
+
+
+@pytest.mark.parametrize(
+    ("line", "separator", "at"),
+    [
+        ('f"Branch: {token}"', "\\n", "{token}"),  # a line of its own that says what it holds
+        ('f"{token}:"', "\\n", '"\\n".join(parts)'),  # a value on its way
+        ('f"Branch: {token}"', ", ", '", ".join(parts)'),
+    ],
+)
+def test_a_labelled_line_enters_the_prompt_where_it_is_written(
+    program: Run, line: str, separator: str, at: str
+) -> None:
+    found = program(f"""
+import uuid
+from openai import OpenAI
+def ask():
+    token = uuid.uuid4()
+    parts = [{line}, "{LONG}"]
+    return OpenAI().responses.create(model="m", input="{separator}".join(parts))
+""")
+    (finding,) = found.findings
+    assert found.source(finding.primary) == at

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from promptlint.frontends.python.evaluate.conditions import dotted_name
 from promptlint.frontends.python.syntax.nodes import remembered, walk
 from promptlint.layout import Segment
 
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
     from promptlint.frontends.python.evaluate.machine import Frame
 
 _SHOWS = re.compile(
-    r"^(print|input|pprint|(\w+\.)*(log|logger|logging|_log|_logger|console)\.\w+|click\.\w+)$"
+    r"^(print|input|pprint|(\w+\.)*(log|logger|logging|_log|_logger|console)\.\w+|click\.\w+"
+    r"|len|(\w+\.)*_*(count|(count|num|estimate)_?\w*tokens?\w*|tokens?_(count|length|usage)\w*))$"
 )
 _WRITES = re.compile(r"(?:.*\.)?_*(?:write(?:_\w+)?|(?:create|save|make|put)_\w*file\w*)", re.DOTALL)
 _PIPE = re.compile(r"stdin|sock|conn|pipe|stream|channel", re.IGNORECASE)
@@ -70,8 +72,13 @@ def becomes_a_refusal(call: ast.Call, func: ast.AST) -> bool:
     return False
 
 
+def tells_people(call: ast.Call) -> bool:
+    """Tell whether a call prints, logs or counts what it is given."""
+    return _SHOWS.match(dotted_name(call.func)) is not None
+
+
 def only_shown(name: str, func: ast.AST) -> bool:
-    """Tell whether a function reads a local name only to print it, log it, or ask a person with it."""
+    """Tell whether a function reads a local name only to print it, to count it, or to ask a person with it."""
     known = _shown(func)
     if name not in known:
         known[name] = _only_shown(name, func)
@@ -89,9 +96,25 @@ def _only_shown(name: str, func: ast.AST) -> bool:
     if not reads:
         return False
     for node in walk(func):
-        if isinstance(node, ast.Call) and _SHOWS.match(ast.unparse(node.func)):
+        if isinstance(node, ast.Call) and tells_people(node):
             reads -= {id(n) for n in _loads(node, name)}
     return not reads
+
+
+def is_shown(message: ast.AST, func: ast.AST) -> bool:
+    """Tell whether a function writes a message only to print or count it, at once or through a local name."""
+    return id(message) in _ids_shown(func)
+
+
+@remembered
+def _ids_shown(func: ast.AST) -> frozenset[int]:
+    shown: list[ast.AST] = []
+    for node in walk(func):
+        if isinstance(node, ast.Call) and tells_people(node):
+            shown.append(node)
+        elif isinstance(node, ast.Assign) and isinstance(target := node.targets[0], ast.Name):
+            shown += [node.value] if only_shown(target.id, func) else []
+    return frozenset(id(inner) for inner in walk(*shown) if isinstance(inner, ast.Dict))
 
 
 def only_written(call: ast.Call, func: ast.AST) -> bool:

@@ -8,7 +8,7 @@ import re
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from promptlint.frontends import fields
 from promptlint.frontends.mapped import MappedText
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 # A constant that is nothing but a field to be replaced: it stands where it enters a text.
 _MARKER = re.compile(r"\{\{?\s?\w+\s?\}\}?|<<\w+>>|\[\[\w+\]\]|\$\{?\w+\}?|__[A-Z_]+__")
+_LABEL = re.compile(r"[^\W\d_]{3}")
 SHORT = 24  # a text with fewer known characters is a value on its way, not a prompt
 
 
@@ -142,10 +143,11 @@ def joined(separator: tuple[Part, ...], items: Sequence[Item], order: Cause | No
         whole = Hole(place, "join", cause=order, multiline=any("\n" in text_of(p) for p in separator))
         items = stretches(items, whole)
     out: list[Part] = []
+    lines = any("\n" in text_of(part) for part in separator)
     # Before the first element that is surely there, a separator comes and goes with the element before it.
     sure = next((i for i, item in enumerate(items) if not (item.guards or item.spread)), 0)
     for index, item in enumerate(items):
-        piece = parts_of(item.value, place, "")
+        piece = item.value.parts if lines and _is_labelled(item.value) else parts_of(item.value, place, "")
         if index < sure:
             piece = piece + separator
         elif index > sure:
@@ -154,6 +156,11 @@ def joined(separator: tuple[Part, ...], items: Sequence[Item], order: Cause | No
             piece = (Loop(Guard("for", "", place), piece),)
         out.extend(wrap_guards(piece, item.guards) if item.guards else piece)
     return Str(tuple(out))
+
+
+def _is_labelled(value: Value) -> TypeGuard[Str]:
+    """Tell whether a line says in words what the value in it is: ``f"Branch: {branch}"``."""
+    return isinstance(value, Str) and any(_LABEL.search(text_of(part)) for part in value.parts)
 
 
 def stretches(items: Sequence[Item], whole: Hole) -> list[Item]:

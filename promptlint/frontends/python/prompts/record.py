@@ -84,7 +84,7 @@ class Recorder(Layouts):
             if isinstance(argument, (ListV, Obj)) and key not in _MESSAGES:
                 by_name = isinstance(argument, ListV) and SENDS.search(called_name(node))
                 turns = argument if by_name else held(argument)
-                if isinstance(turns, ListV):
+                if isinstance(turns, ListV) and not audience.tells_people(node):
                     at = given.nodes.get(key, node)
                     self.message_list(m, turns.name or "messages", turns, at, frame)
             elif isinstance(argument, Str):
@@ -213,12 +213,14 @@ class Recorder(Layouts):
         """An entry has ended: the conversations that it filled are there, whoever sends them."""
         if self.silent or frame.func is None:
             return
-        for value in all_held(frame.names.values()):
+        func = frame.func.node
+        used = (v for n, v in frame.names.items() if held(v) is not None and not audience.only_shown(n, func))
+        for value in all_held(used):
             name = value.name or "messages"
-            self.message_list(m, name, value, frame.func.node, frame, repeated=grows(value))
+            self.message_list(m, name, value, func, frame, repeated=grows(value))
         for name, mapping in frame.names.items():
             if is_prompt_name(name) and is_sectioned(mapping):
-                self.text(m, name, mapping, frame.func.node, frame, Confidence.LOW)
+                self.text(m, name, mapping, func, frame, Confidence.LOW)
 
     def yielded(self, m: Machine, value: ListV, frame: Frame) -> None:
         """A generator gave messages one by one."""
@@ -234,6 +236,8 @@ class Recorder(Layouts):
         place = frame.module.place(node)
         role, content = value.get("role"), value.get("content")
         if role is not None and content is not None:
+            if frame.func is not None and audience.is_shown(node, frame.func.node):
+                return
             plain = access.plain(role)
             layout = self._layout(m, f"message in {frame.where}", place, LayoutKind.PROMPT, Confidence.MEDIUM)
             emitter = emitter_of(m)

@@ -29,6 +29,7 @@ from promptlint.frontends.python.values.values import (
     Obj,
     Str,
     Template,
+    Unknown,
     Value,
 )
 from promptlint.layout import (
@@ -82,8 +83,12 @@ def request(
     for name, what in sink.arguments.items():
         key: str | int = int(name) if name.isdigit() else name
         value = given.get(key) or within.get(name)
+        where = given.nodes.get(key, node)
+        if what == "clock" and value is not None:
+            on = access.plain(value) is True
+            what, value = "system", _time_of(name, frame.module.place(where)) if on else None
         if value is not None:
-            carried.setdefault(what, []).append((name, value, given.nodes.get(key, node)))
+            carried.setdefault(what, []).append((name, value, where))
     observations: list[Observation] = []
     for _name, value, at in carried.get("tools", ()):
         emitter.tools(value, frame.module.place(at))
@@ -114,6 +119,8 @@ def request(
         observations.extend(_tools_change(m, value, at, node, frame, switched, sent))
     parameters, flips = _parameters(m, carried, given, node, frame, switched)
     observations.extend(flips)
+    # A switch of a library: it puts the turns so far behind what is given here.
+    repeated = repeated or any(access.plain(value) is True for _n, value, _a in carried.get("history", ()))
     if repeated or any(HISTORY.search(segment.origin.name) for segment in emitter.segments):
         observations.extend(rendered_anew(emitter.segments, frame))
     aim = given.get("api_base", "base_url")
@@ -140,6 +147,12 @@ def request(
         repeated=repeated,
         rebuilt=repeated and isinstance(whole, ListV) and not whole.owner and m.within_loop(whole),
     )
+
+
+def _time_of(switch: str, place: Place) -> Value:
+    """Return the time that a library prints where a switch is on."""
+    cause = Cause(Kind.CLOCK, Scope.REQUEST, switch, Confidence.HIGH, place)
+    return Unknown(place, name=switch, path=switch, cause=cause, multiline=False)
 
 
 def _one_of_a_batch(value: Value) -> Value:
