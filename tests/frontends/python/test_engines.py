@@ -109,3 +109,44 @@ RULES = "{LONG}"
 agent = Agent(instructions=RULES, {switches})
 """)
     assert ("PL101" in found.codes) is reported
+
+
+@pytest.mark.parametrize(
+    ("store", "reported"),
+    [
+        ("st.session_state.messages", True),
+        ("st.session_state['messages']", True),
+        ("st.session_state.get('messages')", True),
+        ("cl.user_session.get('history')", True),
+        ("cl.user_session.get('id')", False),  # no turns: nothing known stands behind the time
+    ],
+)
+def test_what_a_session_keeps_under_a_name_of_turns_are_turns(
+    program: Callable[..., Program], store: str, reported: bool
+) -> None:
+    found = program(f"""
+import chainlit as cl
+import streamlit as st
+from datetime import datetime
+from openai import OpenAI
+def ask():
+    turns = [{{"role": "system", "content": f"It is {{datetime.now()}}"}}, *{store}]
+    return OpenAI().chat.completions.create(model="m", messages=turns)
+""")
+    assert ("PL101" in found.codes) is reported
+
+
+@pytest.mark.parametrize(
+    ("page", "scope"), [("st.title('Bank')", "request"), ("def page():\n    st.title('Bank')", "process")]
+)
+def test_a_page_of_streamlit_runs_anew_for_each_input(
+    program: Callable[..., Program], page: str, scope: str
+) -> None:
+    found = program(f"""
+import streamlit as st
+from datetime import datetime
+{page}
+SYSTEM_PROMPT = f"It is {{datetime.now()}}. {LONG}"
+""")
+    (prompt,) = [one for one in found.layouts if one.name.startswith("SYSTEM_PROMPT")]
+    assert [s.cause.scope.value for s in prompt.segments if s.cause] == [scope]

@@ -14,6 +14,7 @@ from promptlint.frontends.python.evaluate.machine import Frame, Machine, passed,
 from promptlint.frontends.python.library import files
 from promptlint.frontends.python.values import known
 from promptlint.frontends.python.values.forms import is_history
+from promptlint.frontends.python.values.naming import HISTORY
 from promptlint.frontends.python.values.pieces import map_causes, worst
 from promptlint.frontends.python.values.values import (
     MAX_CHOICE,
@@ -126,6 +127,7 @@ def attribute(m: Machine, value: Value, attr: str, node: ast.expr, frame: Frame)
             cause = None
         path = f"{value.path}.{attr}" if value.path else f"{value.name or '?'}.{attr}"
         named = f"{value.name}.{attr}" if value.name else attr
+        cause = kept_by_session(cause, attr)
         one = Unknown(frame.module.place(node), name=named, path=path, cause=cause, loop=value.loop)
         return hints.attribute(m, value, attr, one, node, frame) if isinstance(value, Declared) else one
     if isinstance(value, (Str, ListV, DictV, Template, FuncV, Bound, Const)):
@@ -137,6 +139,12 @@ def attribute(m: Machine, value: Value, attr: str, node: ast.expr, frame: Frame)
             return value  # of an enumeration's member
         return Bound(Ext(f"method.{attr}"), value)
     return Unknown(frame.module.place(node), name=attr, path=attr)
+
+
+def kept_by_session(cause: Cause | None, name: str) -> Cause | None:
+    """Return why something that a user's session keeps under a name changes: turns grow, as their name tells."""
+    session = cause is not None and cause.kind in (Kind.PER_USER, Kind.IDENTIFIER)
+    return None if session and HISTORY.search(name) else cause
 
 
 def external(m: Machine, value: Ext, node: ast.AST, frame: Frame) -> Value:
@@ -225,7 +233,7 @@ def subscript(m: Machine, value: Value, node: ast.Subscript, frame: Frame) -> Va
             place,
             name=named,
             path=f"{value.path}{index}",
-            cause=worst(value.cause, key.cause),
+            cause=kept_by_session(worst(value.cause, key.cause), label),
             loop=value.loop,
         )
         return hints.entry(value, one) if isinstance(value, Declared) else one

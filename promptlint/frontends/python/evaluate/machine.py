@@ -81,6 +81,11 @@ class Frame:
     exports: set[str] = field(default_factory=set)  # names declared global
 
     @property
+    def once(self) -> bool:
+        """Tell whether what is run is the body of a file that runs once in a process."""
+        return self.frozen and self.cls is None and self.func is None and not self.module.reruns
+
+    @property
     def where(self) -> str:
         """Return the name of the function, class or module that is run."""
         if self.func is not None:

@@ -120,7 +120,7 @@ def _is_shared(target: ast.expr, frame: Frame) -> bool:
 def assign(m: Machine, target: ast.expr, value: Value, frame: Frame) -> None:
     """Assign a value to a name, attribute, subscript or pattern of those."""
     if isinstance(target, ast.Name):
-        if frame.frozen and frame.cls is None and frame.func is None:
+        if frame.once:
             value = access.frozen(
                 value, Scope.PROCESS, frame.module.place(target), f"kept in {target.id} at import"
             )

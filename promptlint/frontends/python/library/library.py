@@ -146,6 +146,8 @@ def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
             cause = None
         if cause is not None and cause.kind is Kind.UNORDERED and cause.variant == "set":
             return ListV([], "set", cause, len(m.guards))
+        if cause is not None and (turns := _turns_of_session(cause, given, place)) is not None:
+            return turns
         return Unknown(
             place, name=path, path=f"{path}()", cause=cause, text=frame.module.text(node), multiline=False
         )
@@ -190,6 +192,14 @@ def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
     )
 
 
+def _turns_of_session(cause: Cause, given: Arguments, place: Place) -> Unknown | None:
+    """Return the turns that are looked up in a user's session by a name: ``user_session.get("history")``."""
+    key = access.plain(given.args[0]) if given.args else None
+    if not isinstance(key, str) or access.kept_by_session(cause, key) is not None:
+        return None
+    return Unknown(place, name=key, path=key)
+
+
 def volatile(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) -> Cause | None:
     """Return why a call gives something else each time, by the catalogue."""
     found = m.volatile(path) or _by_query(given)
@@ -218,7 +228,7 @@ def volatile(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Fra
             return None
     # A file that asks for something when it is run is a script: it is run again for the next answer.
     asks = found.kind is Kind.REQUEST_INPUT and not found.variant
-    once = frame.frozen and frame.func is None and frame.cls is None and not asks
+    once = frame.once and not asks
     if once and scope.narrower_than(Scope.MACHINE):
         scope = Scope.PROCESS  # run once, when the file is imported
     return Cause(
@@ -253,6 +263,8 @@ def unknown_call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, 
         cause = worst(owner, given.cause) if short == "replace" else owner
         return Unknown(place, name=base, path=path, cause=cause, loop=callee.loop)
     found = volatile(m, path, given, node, frame)
+    if found is not None and (turns := _turns_of_session(found, given, place)) is not None:
+        return turns
     if found is not None and not (found.kind is Kind.RANDOM and owner is None and _seeded_receiver(path)):
         return Unknown(
             place, name=path, path=f"{path}()", cause=found, text=frame.module.text(node), multiline=False
@@ -278,7 +290,8 @@ def unknown_call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, 
             return given.args[1]  # a prompt that somebody may replace
         base = callee.name.rsplit(".", 1)[0] if "." in callee.name else ""
         key = label if isinstance(label, str) else getattr(given.args[0], "name", "")
-        return Unknown(place, name=f"{base}.{key}" if base and key else key, path=f"{path}()", cause=owner)
+        kept = access.kept_by_session(owner, key)
+        return Unknown(place, name=f"{base}.{key}" if base and key else key, path=f"{path}()", cause=kept)
     if short == "join":
         items = given.args[0] if given.args else None
         if items is not None and items.cause is not None:

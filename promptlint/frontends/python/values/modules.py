@@ -21,7 +21,7 @@ from promptlint.frontends.base import Context
 from promptlint.frontends.mapped import MappedText
 from promptlint.frontends.python.syntax.crowded import thinned
 from promptlint.frontends.python.syntax.newer import lower
-from promptlint.frontends.python.syntax.nodes import blocks, definitions, walk
+from promptlint.frontends.python.syntax.nodes import Definition, blocks, definitions, walk
 from promptlint.frontends.python.syntax.strings import Field
 from promptlint.frontends.python.values.pieces import Lit
 from promptlint.frontends.python.values.values import Value
@@ -103,6 +103,25 @@ class Module:
         self._ascii = source.text.isascii()
         self._keys: dict[str, Read] = {}
         self._starts: list[int] = []
+
+    @cached_property
+    def reruns(self) -> bool:
+        """Tell whether the file is a page that Streamlit runs anew for each input: its body makes widgets."""
+        if self.tree is None or "streamlit" not in self.source.text:
+            return False
+        bound = {
+            alias.asname or alias.name
+            for node in self.tree.body
+            if isinstance(node, ast.Import)
+            for alias in node.names
+            if alias.name == "streamlit"
+        }
+        made = (
+            node for node in self.tree.body if not isinstance(node, ast.Import | ast.ImportFrom | Definition)
+        )
+        return bool(bound) and any(
+            isinstance(n, ast.Name) and n.id in bound for node in made for n in walk(node)
+        )
 
     @cached_property
     def rebound(self) -> dict[str, list[ast.stmt]]:
