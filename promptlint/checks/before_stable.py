@@ -129,10 +129,9 @@ class BeforeStable:
         assumed = replace(cost, tokens=cost.tokens + UNSEEN) if unseen else cost
         if not unseen:
             piece = behind.longest(index, measure) if kind in DATA else cost.tokens
-            if (
-                piece < (LABEL if kind in DATA or cause.confidence is Confidence.LOW else WORDS)
-                and not history
-            ):
+            least = LABEL if kind in DATA or cause.confidence is Confidence.LOW else WORDS
+            labels = not printed and behind.longest(index, measure, any_value=True) < WORDS
+            if (piece < least or labels) and not history:
                 return None
             if kind in DATA and piece < DATA_FIRST:
                 assumed = replace(cost, tokens=min(cost.tokens, piece))

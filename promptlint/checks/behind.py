@@ -39,7 +39,7 @@ class Behind:
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._runs: list[int] | None = None
+        self._runs: dict[bool, list[int]] = {}
 
     @cached_property
     def _last_history(self) -> int | None:
@@ -241,23 +241,23 @@ class Behind:
         tokens = max(0, cost.tokens - measure.lost_behind(end - 1, scope).tokens)
         return of_tokens(cost, tokens, measure.profile)
 
-    def longest(self, index: int, measure: Measure) -> int:
-        """Return the tokens of the longest text behind a segment that no changing value interrupts.
+    def longest(self, index: int, measure: Measure, *, any_value: bool = False) -> int:
+        """Return the tokens of the longest text behind a segment that no changing value, or ``any_value``, interrupts.
 
         Between the fields of a form stand labels, which go wherever the data goes::
 
             # Code: {code}  # Output: {output}  # Feedback: {feedback}
         """
-        if self._runs is None:
-            self._runs = [0]
-            run = 0
+        if any_value not in self._runs:
+            runs, run = [0], 0
             for at in reversed(range(len(self._layout.segments))):
                 segment = self._layout.segments[at]
                 words = 0 if segment.text and _only_tags(segment.text) else measure.tokens(at)
-                run = 0 if segment.cause is not None else run + words
-                self._runs.append(max(run, self._runs[-1]))
-            self._runs.reverse()
-        return self._runs[index + 1]
+                ends = segment.is_hole if any_value else segment.cause is not None
+                run = 0 if ends else run + words
+                runs.append(max(run, runs[-1]))
+            self._runs[any_value] = runs[::-1]
+        return self._runs[any_value][index + 1]
 
     @cached_property
     def _later(self) -> list[tuple[int, set[Guard], bool]]:

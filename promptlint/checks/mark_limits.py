@@ -172,10 +172,13 @@ class BelowMinimum(Observed):
     fix: str = "mark a longer prefix, or leave the mark out"
 
     def run(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
-        """Yield a finding for a request whose longest known marked prefix is too short."""
+        """Yield a finding for a request whose longest known marked prefix is too short.
+
+        Where the provider places a mark at its end as well, the conversation is cached as soon as it is long enough.
+        """
         yield from self.observed(layout, measure)
         marks = marked(layout)
-        judged = marks and layout.complete and layout.kind is LayoutKind.REQUEST
+        judged = marks and layout.complete and layout.kind is LayoutKind.REQUEST and not automatic(layout)
         profile = rules_of(layout, measure) if judged else None
         if profile is None or not profile.min_tokens:
             return

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from promptlint.layout import Confidence, Layout, LayoutKind, Scope, Section, Segment
+from promptlint.layout import Confidence, Kind, Layout, LayoutKind, Scope, Section, Segment
 from promptlint.source import Place, Span
 
 FIELD = 120  # characters of the longest field, ends of strings around it included, within one text of a Python file
@@ -33,16 +33,22 @@ def unshown(layouts: Sequence[Layout]) -> Iterator[Layout]:
 
     Of a turn alone nobody can tell whether a conversation stands in front of it.
     """
-    requests = [_pieces(layout) for layout in layouts if layout.kind is LayoutKind.REQUEST]
+    requests = [
+        _pieces(layout) | {(s.place, s.is_hole, None) for s in layout.segments}
+        for layout in layouts
+        if layout.kind is LayoutKind.REQUEST
+    ]
     for layout in layouts:
-        part = layout.kind is LayoutKind.PROMPT and not (layout.observations or layout.repeated)
+        goes_on = layout.repeated and not any(s.section is Section.TOOLS for s in layout.segments[:1])
+        part = layout.kind is LayoutKind.PROMPT and not (layout.observations or goes_on)
         pieces = _pieces(layout) if part and requests else frozenset()
         if not (pieces and any(pieces <= whole for whole in requests)):
             yield layout
 
 
-def _pieces(layout: Layout) -> frozenset[tuple[Place, bool]]:
-    return frozenset((segment.place, segment.is_hole) for segment in layout.segments)
+def _pieces(layout: Layout) -> frozenset[tuple[Place, bool, Kind | None]]:
+    """Return what stands where; a request that leaves a field open does not show what fills it."""
+    return frozenset((s.place, s.is_hole, s.cause.kind if s.cause else None) for s in layout.segments)
 
 
 def _gaps(path: str, segments: Sequence[Segment]) -> Iterator[Place]:

@@ -495,3 +495,18 @@ def test_a_group_counts_if_one_of_its_values_does() -> None:
     traced = hole(cause(Kind.REQUEST_INPUT, R, "`b`"))
     [found] = run(layout(argument, text(2), traced, text(40)))
     assert (found.status, found.primary.span.start) == (Status.ACTIVE, 2000)  # the third segment
+
+
+@pytest.mark.parametrize(
+    ("behind", "told"),
+    [
+        # Folder {root}, branch {branch}, host {host}, shell {shell}: labels go wherever the values go.
+        ([text(3), hole(), text(3), hole(), text(3)], False),
+        ([text(3), hole(), text(6)], True),
+    ],
+)
+def test_labels_between_values_are_no_loss(behind: list[Segment], told: bool) -> None:
+    now = cause(Kind.CLOCK, Scope.REQUEST, "`now()`", confidence=Confidence.HIGH)
+    made = layout(text(2), hole(now), *behind)
+    found = [f for check in CHECKS for f in check.run(made, Words(made), Thresholds())]
+    assert any(one.code == "PL101" for one in found) == told

@@ -237,6 +237,11 @@ class TestBelowMinimum:
         assert (found.code, found.severity, found.primary) == ("PL603", Severity.INFO, place(700))
         assert "nothing is written or read at it, only at a longer one behind it" in found.message
 
+    def test_what_is_marked_at_its_end_as_well_is_cached_when_it_is_long_enough(self) -> None:
+        automatic = Parameter("cache_control", place(5), "{}")
+        made = layout(mark(text(10, section=SYSTEM)), hole(QUESTION), parameters=(automatic,), **CLAUDE)
+        assert codes(made) == []
+
     def test_what_a_frontend_gave_up_on_is_not_judged(self) -> None:
         assert codes(layout(mark(text(10, section=SYSTEM)), complete=False, **CLAUDE)) == []
 

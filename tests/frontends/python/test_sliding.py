@@ -219,3 +219,33 @@ class Transcript:
         self.messages = kept
 """)
     assert cut(found) == (["self.messages[-self.limit:]"] if cuts else [])
+
+
+COMPACTED = """
+FULL = 60_000
+KEEP = 4
+class Chat:
+    def full(self):
+        return {test}
+    def add(self, role, text):
+        self.messages.append({{"role": role, "content": text}})
+        {asks}
+    def compact(self, summary):
+        kept = self.messages[-KEEP:]
+        self.messages = [{{"role": "user", "content": summary}}, *kept]
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "asks", "rare"),
+    [
+        ("size(self.messages) > FULL", "if self.full(): self.compact(sum_up(self.messages))", True),
+        ("size(self.messages) > FULL", "pass", True),  # others ask, and call
+        ("size(self.messages) > FULL", "self.compact(sum_up(self.messages))", False),
+        ("len(self.messages) > 5", "if self.full(): self.compact(sum_up(self.messages))", False),
+        ("self.closed", "pass", False),
+    ],
+)
+def test_what_is_cut_by_who_asks_whether_it_is_full(talking: Run, test: str, asks: str, rare: bool) -> None:
+    found = talking(COMPACTED.format(test=test, asks=asks))
+    assert (found.seen == []) == rare

@@ -128,7 +128,14 @@ def attribute(m: Machine, value: Value, attr: str, node: ast.expr, frame: Frame)
         path = f"{value.path}.{attr}" if value.path else f"{value.name or '?'}.{attr}"
         named = f"{value.name}.{attr}" if value.name else attr
         cause = kept_by_session(cause, attr)
-        one = Unknown(frame.module.place(node), name=named, path=path, cause=cause, loop=value.loop)
+        one = Unknown(
+            frame.module.place(node),
+            name=named,
+            path=path,
+            cause=cause,
+            loop=value.loop,
+            templates=value.templates,
+        )
         return hints.attribute(m, value, attr, one, node, frame) if isinstance(value, Declared) else one
     if isinstance(value, (Str, ListV, DictV, Template, FuncV, Bound, Const)):
         if isinstance(value, FuncV) and attr == "__doc__":

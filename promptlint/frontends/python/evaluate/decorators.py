@@ -12,6 +12,17 @@ from promptlint.frontends.python.values.values import FuncV, Obj, Value
 _TEXT_METHODS = frozenset(("format", "join", "replace", "strip", "removeprefix"))
 
 
+def decorate(m: Machine, func: FuncV, frame: Frame) -> None:
+    """Run the decorators of a function that was defined: at once if they keep it, else when it is called."""
+    written = [] if isinstance(func.node, ast.Lambda) else func.node.decorator_list
+    if any(registers(one, frame) for one in written):
+        func.wrapper = wrapped(m, func, frame)
+    elif written:
+        func.wrapping = lambda: wrapped(m, func, frame)
+    for one in written:
+        m.recorder.decorated(m, one, frame)
+
+
 def wrapped(m: Machine, func: FuncV, frame: Frame) -> Value | None:
     """Return the function that is called in place of ``func``; None where its result goes through unchanged.
 

@@ -349,7 +349,9 @@ def _sequence(m: Machine, node: ast.List | ast.Tuple, frame: Frame) -> Value:
         if isinstance(element, ast.Starred):
             items.extend(access.items(m, m.evaluate(element.value, frame), element.value, frame))
         else:
-            items.append(Item(m.evaluate(element, frame)))
+            value = m.evaluate(element, frame)
+            made = isinstance(element, ast.Call) and isinstance(value, DictV)  # a block that a helper makes
+            items.append(Item(value, place=frame.module.place(element) if made else None))
     return ListV(items, "tuple" if isinstance(node, ast.Tuple) else "list", depth=len(m.guards))
 
 

@@ -308,6 +308,7 @@ def unknown_like(
         multiline=value.multiline if multiline is None else multiline,
         holds=value.holds,
         given=given or value.given,
+        templates=value.templates,
     )
     return Declared(like, value.says) if isinstance(value, Declared) else like
 

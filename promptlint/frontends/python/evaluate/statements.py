@@ -400,10 +400,7 @@ def _function(m: Machine, node: ast.FunctionDef | ast.AsyncFunctionDef, frame: F
     closure = access.enclosing(frame) if frame.func is not None else None
     func = FuncV(node, frame.module, closure, frame.cls)
     func.decorators = tuple(decorator_name(d) for d in node.decorator_list)
-    if any(decorators.registers(d, frame) for d in node.decorator_list):
-        func.wrapper = decorators.wrapped(m, func, frame)
-    elif node.decorator_list:
-        func.wrapping = lambda: decorators.wrapped(m, func, frame)
+    decorators.decorate(m, func, frame)
     sets = next((d for d in func.decorators if d in (f"{node.name}.setter", f"{node.name}.deleter")), None)
     frame.names[sets or node.name] = func  # a property that can be set keeps its name
     return False

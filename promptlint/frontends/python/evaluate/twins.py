@@ -10,9 +10,10 @@ What one file's functions put there must not show in another's prompts: it would
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING
 
-from promptlint.frontends.python.values.values import Choice, DictV, Item, ListV, Obj, Value
+from promptlint.frontends.python.values.values import Choice, DictV, Item, ListV, Obj, Unknown, Value
 
 if TYPE_CHECKING:
     from promptlint.frontends.python.evaluate.machine import Machine
@@ -59,12 +60,19 @@ def twin(value: Value, m: Machine, made: Twins) -> Value:
     """Return a collection or object that can be changed without changing this one; other values as they are."""
     if isinstance(value, Choice):
         return Choice(value.guard, tuple(twin(one, m, made) for one in value.values))
-    if not isinstance(value, (ListV, DictV, Obj)):
+    if not (
+        isinstance(value, (ListV, DictV, Obj)) or (isinstance(value, Unknown) and value.templates is not None)
+    ):
         return value
     known = made.get(id(value))
     if known is not None:
         return known[1]
     out: Value
+    if isinstance(value, Unknown):
+        out = copy(value)
+        out.templates = list(value.templates or ())
+        made[id(value)] = value, out
+        return out
     if isinstance(value, ListV):
         out = ListV([], value.kind, value.order, value.depth)
         out.name, out.owner, out.born = value.name, value.owner, value.born

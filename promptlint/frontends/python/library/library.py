@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from promptlint.catalog.model import Volatile
 from promptlint.frontends.python.evaluate import access, hints, mappings, methods, text
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, root_of
-from promptlint.frontends.python.library import dialogs, engines, files, loading, named, standard
+from promptlint.frontends.python.library import dialogs, engines, files, holding, loading, named, standard
 from promptlint.frontends.python.library.recent import WINDOWS, newest
 from promptlint.frontends.python.values.forms import is_history
 from promptlint.frontends.python.values.naming import HISTORY, SENDS, called_name
@@ -68,6 +68,8 @@ _DATA = frozenset(
     (
         *("json.loads", "orjson.loads", "json5.loads", "yaml.safe_load", "yaml.dump", "yaml.safe_dump"),
         *("ast.literal_eval", "pandas.DataFrame", "dataclasses.asdict", "pprint.pformat"),
+        *("base64.b64encode", "base64.standard_b64encode", "base64.urlsafe_b64encode", "io.BytesIO"),
+        *("PIL.Image.open", "pdf2image.convert_from_path", "google.genai.types.Part.from_bytes"),
     )
 )
 # The result says little about the value: how long it is, of which type, whether it is there.
@@ -153,8 +155,9 @@ def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
         )
     if path.endswith(_ENDS_OF_WINDOWS):
         m.recorder.windowed(node, frame)
+    templates = holding.taken(given)
     made = (
-        dialogs.made(m, path, given, node, frame)
+        (None if templates else dialogs.made(m, path, given, node, frame))  # what runs one may be called so
         or engines.made(m, path, given, node, frame)
         or dialogs.message(m, path, given, node, frame)
     )
@@ -162,6 +165,8 @@ def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
         return made
     if (prompt := loading.filled(m, path, given, node, frame)) is not None:
         return prompt
+    if templates and (ran := holding.run(m, templates, given, node, frame)) is not None:
+        return ran
     short = path.rsplit(".", 1)[-1]
     name = short
     if answers(m, path):
@@ -184,11 +189,18 @@ def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
         derived = derived if short in ("dumps", "list", "deepcopy", "copy", "dump", "safe_dump") else None
     if short in _RELATIVE and derived is not None and derived.kind is Kind.ENVIRONMENT:
         derived = None
-    if path in _DATA and given.args and (root := root_of(given.args[0])):
+    data = given.get(0, "data") if path in _DATA else None
+    if data is not None and (root := root_of(data)):
         path = f"{root}.{short}"
     made_of = given.keywords if short[:1].isupper() else None
     return Unknown(
-        place, name=name, path=f"{path}()", cause=derived, text=frame.module.text(node), given=made_of
+        place,
+        name=name,
+        path=f"{path}()",
+        cause=derived,
+        text=frame.module.text(node),
+        given=made_of,
+        templates=templates if templates or made_of is not None else None,
     )
 
 
@@ -274,6 +286,12 @@ def unknown_call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, 
         return made
     if (prompt := loading.filled(m, path, given, node, frame)) is not None:
         return prompt
+    templates = holding.taken(given)
+    held = callee.templates
+    if (templates or held) and (ran := holding.run(m, [*(held or ()), *templates], given, node, frame)):
+        return ran
+    if held is not None:  # ``pipeline.add_component("prompt", template)``
+        held += templates
     if short in ("format", "format_map") and (known := named.template(m, given, frame)) is not None:
         return methods.formatted(m, known, short, given, node, frame)
     if short == "format" and given.keywords and owner is None:
@@ -320,6 +338,7 @@ def unknown_call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, 
         cause=derived,
         text=frame.module.text(node),
         loop=callee.loop,
+        templates=templates or held,
     )
 
 

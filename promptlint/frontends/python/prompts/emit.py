@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from promptlint.frontends.python.evaluate import text
@@ -15,7 +16,7 @@ from promptlint.frontends.python.evaluate.serialising import serialised
 from promptlint.frontends.python.library.engines import role_of
 from promptlint.frontends.python.syntax.nodes import remembered
 from promptlint.frontends.python.values.forms import CONTENT, opened, pair
-from promptlint.frontends.python.values.pieces import Alt, Hole, Lit, Loop, Part, Seg, without_text
+from promptlint.frontends.python.values.pieces import Alt, Hole, Lit, Loop, Part, Seg, map_holes, without_text
 from promptlint.frontends.python.values.values import (
     Choice,
     Const,
@@ -175,7 +176,7 @@ class Emitter:
             for item in items:
                 if len(self.segments) > MAX_SEGMENTS:
                     return
-                self._block(item.value, place, guards + item.guards)
+                self._block(item.value, item.place or place, guards + item.guards)
         elif isinstance(value, DictV):
             self._block(value, place, guards)
         elif isinstance(value, Choice):
@@ -202,7 +203,9 @@ class Emitter:
                 self.value(found.value, place, guards + found.guards)
         if not any(value.get(k) is not None for k in _TEXT_KEYS):
             shown = serialised(value, place, skip=MARKERS)
-            self.parts(without_text(shown) if _is_picture(value) else shown, guards)
+            if _is_picture(value):
+                shown = map_holes(without_text(shown), partial(_pictured, at=place))
+            self.parts(shown, guards)
         self.mark(value)
 
     def mark(self, value: DictV) -> None:
@@ -345,6 +348,19 @@ def _is_picture(block: DictV) -> bool:
     kind = block.get("type")
     plain = kind.plain() if isinstance(kind, Str) else None
     return plain is not None and _PICTURE.search(plain) is not None
+
+
+def _pictured(part: Hole, at: Place) -> Hole:
+    """Return what a picture is made of: what a request is about, unless its name is that of a constant.
+
+    One that a helper of another file encodes stands where it is put between the texts.
+    """
+    name = last_name(part.written) or part.name
+    if part.cause is not None or part.loop or not name or name.isupper():
+        return part
+    what = part.written if part.written.isidentifier() else "picture"
+    cause = Cause(Kind.REQUEST_INPUT, Scope.REQUEST, what, Confidence.MEDIUM, part.place)
+    return replace(part, cause=cause, place=part.place if part.place.path == at.path else at)
 
 
 def _tools_of(value: Value) -> list[Item]:

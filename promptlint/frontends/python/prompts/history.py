@@ -13,7 +13,7 @@ from promptlint.frontends.python.evaluate import access, objects
 from promptlint.frontends.python.evaluate.machine import printed, unknown_like
 from promptlint.frontends.python.library.newest import is_newest
 from promptlint.frontends.python.readings import turns
-from promptlint.frontends.python.readings.rarely import is_large, is_rare, set_once, tests_around
+from promptlint.frontends.python.readings.rarely import is_called_when_full, is_large
 from promptlint.frontends.python.readings.speaking import speaks_to_a_model
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.forms import has_turns, is_history
@@ -399,7 +399,10 @@ def _in_large_steps(m: Machine, node: ast.Subscript, frame: Frame) -> bool:
     if isinstance(kept, int) and any(is_large(limit, kept=kept) for limit in _limits(m, node.value, frame)):
         return True
     if isinstance(cut.lower, ast.UnaryOp):
-        return _is_called_when_full(cut.lower.operand, frame)
+        tree, function = frame.module.tree, frame.func.node if frame.func is not None else None
+        if tree is None or function is None or isinstance(function, ast.Lambda):
+            return False
+        return is_called_when_full(tree, function, cut.lower.operand)
     gone = access.plain(m.evaluate(cut.upper, frame)) if cut.upper is not None else None
     if isinstance(gone, int):
         return any(is_large(limit, gone=gone) for limit in _limits(m, node.value, frame))
@@ -408,15 +411,6 @@ def _in_large_steps(m: Machine, node: ast.Subscript, frame: Frame) -> bool:
         guard.kind == "if" and re.search(rf"\[{index}\].*==\s*[\"']", guard.expression)
         for guard in m.since(frame.depth)
     )
-
-
-def _is_called_when_full(kept: ast.expr, frame: Frame) -> bool:
-    """Tell whether what cuts a list is called only where far more is in it than is kept."""
-    tree = frame.module.tree
-    if frame.func is None or tree is None or frame.func.name == "<lambda>":
-        return False
-    around = tests_around(tree, frame.func.name)
-    return bool(around) and all(is_rare(kept, test, set_once(tree)) for test in around)
 
 
 def _talks_to_model(frame: Frame) -> bool:

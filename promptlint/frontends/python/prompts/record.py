@@ -31,8 +31,10 @@ from promptlint.frontends.python.values.naming import (
     called_name,
     describes_a_tool,
     holds_prompts,
+    is_description,
     is_kept_back,
     is_prompt_name,
+    is_tool_maker,
     makes_tools,
     path_of,
     talks,
@@ -42,6 +44,7 @@ from promptlint.frontends.python.values.values import (
     Choice,
     ClassV,
     DictV,
+    FuncV,
     Item,
     ListV,
     Obj,
@@ -103,13 +106,23 @@ class Recorder(Layouts):
                 seen = unordered_tools(argument, frame.module.place(given.nodes.get(keyword, node)))
                 if seen is not None:
                     self.observe(seen)
-            elif (
-                keyword == "description"
-                and isinstance(argument, Str)
-                and argument.cause is not None
-                and describes_a_tool(called_name(node), given)
-            ):
-                self.tool_text(m, argument, given.nodes.get(keyword, node), frame)
+            elif is_description(keyword) and describes_a_tool(called_name(node), given):
+                self.description(m, argument, given.nodes.get(keyword, node), frame)
+
+    def decorated(self, m: Machine, decorator: ast.expr, frame: Frame) -> None:
+        """A function was decorated: what makes a tool of it may be told its description there."""
+        if self.silent or not (isinstance(decorator, ast.Call) and is_tool_maker(called_name(decorator))):
+            return
+        named = (k.value for k in decorator.keywords if k.arg is not None and is_description(k.arg))
+        for said in (*decorator.args[:1], *named):
+            if not isinstance(said, ast.Constant):
+                self.description(m, m.evaluate(said, frame), said, frame)
+
+    def description(self, m: Machine, value: Value, node: ast.expr, frame: Frame) -> None:
+        """Something was described to a model, by a text or by a function that makes one for each request."""
+        made = engines.called(m, value, node, frame) if isinstance(value, FuncV) else value
+        if isinstance(made, Str) and made.cause is not None:
+            self.tool_text(m, made, node, frame)
 
     def said(
         self, m: Machine, key: int | str, value: Value, given: Arguments, node: ast.Call, frame: Frame

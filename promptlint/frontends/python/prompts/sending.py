@@ -20,7 +20,7 @@ from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.syntax.slicing import tells_of_prompts
 from promptlint.frontends.python.values.modules import Module
 from promptlint.frontends.python.values.naming import talks
-from promptlint.frontends.python.values.values import ClassV, Ext, FuncV, ModuleV, Unknown, Value
+from promptlint.frontends.python.values.values import ClassV, Ext, FuncV, ModuleV, Template, Unknown, Value
 
 _MAKING = frozenset(
     (
@@ -44,6 +44,8 @@ def sends(m: Machine, module: Module, func: FuncV, cls: ClassV | None) -> bool:
     makes = any(map(_is_text, found))
     calls = [n for n in found if isinstance(n, ast.Call) and (_gives(n) if makes else _hands_on(n))]
     if any(_is_sender(_callee(m, module, n.func, cls), m) for n in calls):
+        return True
+    if any(isinstance(n, ast.Call) and _gives(n) and _holds(module, n.func) for n in found):
         return True
     return makes and any(map(_is_long, found)) and any(map(talks, calls))
 
@@ -94,6 +96,13 @@ def _callee(m: Machine, module: Module, node: ast.expr, cls: ClassV | None) -> V
     if isinstance(owner, ModuleV):
         return objects.module_name(m, owner.module, node.attr)
     return Ext(f"{owner.path}.{node.attr}") if isinstance(owner, Ext | Unknown) else None
+
+
+def _holds(module: Module, node: ast.expr) -> bool:
+    """Tell whether what is called, or whose method it is, is an object of the file that was given a template: ``chain.run(…)``."""
+    owner = node.value if isinstance(node, ast.Attribute) else node
+    known = module.names.get(owner.id) if isinstance(owner, ast.Name) else None
+    return isinstance(known, Template) or (isinstance(known, Unknown) and bool(known.templates))
 
 
 def _path(node: ast.expr) -> str:

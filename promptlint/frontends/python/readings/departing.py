@@ -2,12 +2,9 @@
 
 ::
 
-    outgoing = messages + [{"role": "user", "content": f"{context}\\n{question}"}]      with its context …
-    reply = create(messages=outgoing)
-    messages.append({"role": "user", "content": question})                          … and kept without
-
+    messages.append({"role": "user", "content": f"{context}\\n{question}"})      with its context …
     reply = create(messages=messages)
-    messages[-1]["content"] = question            the same, taken off afterwards
+    messages[-1]["content"] = question                                        … that is taken off afterwards
 
     [*messages[:-1], REMINDER, messages[-1]]      a reminder that moves behind each new turn
 
@@ -30,11 +27,11 @@ from promptlint.frontends.python.readings.turnlists import (
     last_name,
     parts_of,
 )
+from promptlint.frontends.python.readings.wrapping import made_in, says, user_text
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.naming import called_name
 
 _COPIES = frozenset({"list", "copy", "deepcopy"})
-_USER = frozenset({"user", "human"})
 
 
 @dataclass(slots=True)
@@ -54,17 +51,12 @@ def departing(body: Body) -> Seen:
         yield from _copied(body)
     if not (cut or calls):
         return
-    made = {
-        node.targets[0].id: node.value
-        for node in body.of(ast.Assign)
-        if isinstance(node.targets[0], ast.Name)
-    }
+    made = made_in(body)
     if cut:
         for whole in (*body.of(ast.BinOp), *body.of(ast.List)):
             yield from _between(whole, body.lists)
             yield from _looked_up_in_front(whole, body, made)
     if calls:
-        yield from _kept_without(body, calls, made)
         yield from _changed_after(body, made)
 
 
@@ -134,36 +126,6 @@ def _given_to(call: ast.Call, names: set[str]) -> bool:
     return any(isinstance(n, ast.Name) and n.id in names for arg in call.args for n in walk(arg))
 
 
-def _user_text(node: ast.AST) -> ast.expr | None:
-    """Return what a message of the user says: ``{"role": "user", "content": x}``, ``HumanMessage(content=x)``."""
-    if isinstance(node, ast.Dict):
-        given = {getattr(k, "value", None): v for k, v in zip(node.keys, node.values, strict=True)}
-    elif isinstance(node, ast.Call):
-        name = called_name(node)
-        given = {k.arg: k.value for k in node.keywords}
-        if name in ("HumanMessage", "UserMessage"):
-            given.setdefault("role", ast.Constant("user"))
-            if node.args:
-                given.setdefault("content", node.args[0])
-        elif name.startswith(("add", "append", "save", "store")) and len(node.args) == 2:
-            given = {"role": node.args[0], "content": node.args[1]}
-        elif name in ("add_user_message", "add_user") and len(node.args) == 1:
-            return node.args[0]
-    else:
-        return None
-    role = given.get("role")
-    return given.get("content") if isinstance(role, ast.Constant) and role.value in _USER else None
-
-
-def _says(node: ast.expr, made: dict[str, ast.expr], depth: int = 0) -> Iterator[str]:
-    """Yield the names that a text is made of, those that stand for a text of this function looked into."""
-    for part in walk(node):
-        if isinstance(part, ast.Name | ast.Attribute):
-            yield ast.unparse(part)
-            if isinstance(part, ast.Name) and part.id in made and depth < 3:
-                yield from _says(made[part.id], made, depth + 1)
-
-
 def _says_more(sent: ast.expr, kept: ast.expr, made: dict[str, ast.expr]) -> bool:
     """Tell whether a text has another in it, and something else besides."""
     name = ast.unparse(kept)
@@ -171,44 +133,7 @@ def _says_more(sent: ast.expr, kept: ast.expr, made: dict[str, ast.expr]) -> boo
         return False
     text = made.get(sent.id, sent) if isinstance(sent, ast.Name) else sent
     written = isinstance(text, ast.JoinedStr | ast.BinOp | ast.Call)
-    return written and name in set(_says(text, made))
-
-
-def _kept_without(body: Body, calls: list[ast.Call], made: dict[str, ast.expr]) -> Seen:
-    """Yield the user's turn in what a call sends, where a list of turns gets it without a part of it."""
-    for call in calls:
-        value = next(k.value for k in call.keywords if k.arg in SENT_AS)
-        if isinstance(value, ast.Name):
-            value = made.get(value.id, value)
-        parts = list(parts_of(value))
-        text = _user_text(parts[-1]) if len(parts) > 1 else None
-        lists = {turns for p in parts[:-1] if (turns := _turns_of(p, body.lists)) is not None}
-        if text is None or not lists:
-            continue
-        if any(_says_more(text, other, made) for other in _kept_texts(body, lists)):
-            yield "history-rewritten", text
-
-
-def _kept_texts(body: Body, lists: set[str]) -> Iterator[ast.expr]:
-    """Yield what turns of the user say that are added to lists, or handed to whoever keeps them."""
-    for node in body.of(ast.Call):
-        if not isinstance(node.func, ast.Attribute):
-            continue
-        if node.func.attr in ("append", "extend", "insert"):
-            if ast.unparse(node.func.value) in lists:
-                yield from _texts(*node.args)
-        elif (text := _user_text(node)) is not None and not called_name(node)[:1].isupper():
-            yield text
-    for changed in body.of(ast.AugAssign):
-        if ast.unparse(changed.target) in lists:
-            yield from _texts(changed.value)
-
-
-def _texts(*nodes: ast.expr) -> Iterator[ast.expr]:
-    for part in nodes:
-        for one in parts_of(part):
-            if (text := _user_text(one)) is not None:
-                yield text
+    return written and name in set(says(text, made))
 
 
 def _changed_after(body: Body, made: dict[str, ast.expr]) -> Seen:
@@ -224,7 +149,7 @@ def _changed_after(body: Body, made: dict[str, ast.expr]) -> Seen:
             if isinstance(node.func, ast.Attribute) and node.func.attr in ("append", "pop"):
                 known = lists.setdefault(ast.unparse(node.func.value), _Kept())
                 if node.func.attr == "append" and node.args:
-                    text = _user_text(node.args[0])
+                    text = user_text(node.args[0])
                     if known.taken is not None and text is not None and _says_more(known.taken, text, made):
                         yield "history-rewritten", node
                     known.said, known.sent, known.taken = text, False, None
@@ -232,7 +157,7 @@ def _changed_after(body: Body, made: dict[str, ast.expr]) -> Seen:
                     known.taken = known.said
         elif isinstance(node, ast.Assign) and (owner := _last_turn(node.targets[0])) is not None:
             known = lists.get(owner, _Kept())
-            new = _user_text(node.value) or node.value
+            new = user_text(node.value) or node.value
             if known.sent and known.said is not None and _says_more(known.said, new, made):
                 yield "history-rewritten", node.targets[0]
 
@@ -260,7 +185,7 @@ def _copied(body: Body) -> Seen:
         elif (
             isinstance(target, ast.Subscript | ast.Attribute)
             and _last_turn(target) in copies
-            and (_user_text(node.value) or "content" in ast.unparse(target))
+            and (user_text(node.value) or "content" in ast.unparse(target))
             and not isinstance(node.value, ast.Constant)
         ):
             yield "history-rewritten", target

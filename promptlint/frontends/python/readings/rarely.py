@@ -52,6 +52,14 @@ def is_rare(kept: ast.expr, test: ast.expr, set_to: Mapping[str, ast.expr]) -> b
     )
 
 
+def is_called_when_full(
+    tree: ast.Module, function: ast.FunctionDef | ast.AsyncFunctionDef, kept: ast.expr
+) -> bool:
+    """Tell whether what cuts a list is called only where far more is in it than is kept."""
+    around = _tests_around(tree, function)
+    return bool(around) and all(is_rare(kept, test, set_once(tree)) for test in around)
+
+
 @remembered
 def set_once(tree: ast.Module) -> Mapping[str, ast.expr]:
     """Return the names and attributes that a file sets once, with what they are set to."""
@@ -67,9 +75,15 @@ def set_once(tree: ast.Module) -> Mapping[str, ast.expr]:
     return known
 
 
-def tests_around(tree: ast.Module, function: str) -> list[ast.expr]:
-    """Return the conditions under which a file calls a function of its own; none where it also does so without one."""
-    calls = sum(isinstance(n, ast.Call) and called_name(n) == function for n in walk(tree))
+def _tests_around(tree: ast.Module, function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.expr]:
+    """Return the conditions under which a file calls a function of its own; none where it also does so without one.
+
+    A class that says when it is full leaves it to others to ask::
+
+        def full(self): return size(self.turns) > LIMIT
+        def compact(self, summary): self.turns = [summary, *self.turns[-4:]]
+    """
+    calls = sum(isinstance(n, ast.Call) and called_name(n) == function.name for n in walk(tree))
     tests = [
         node.test
         for node in (walk(tree) if calls else ())
@@ -77,11 +91,27 @@ def tests_around(tree: ast.Module, function: str) -> list[ast.expr]:
         and any(
             isinstance(one, ast.Expr)
             and isinstance(one.value, ast.Call)
-            and called_name(one.value) == function
+            and called_name(one.value) == function.name
             for one in node.body
         )
     ]
-    return tests if len(tests) == calls else []
+    said = _said(tree, function)
+    if not calls:
+        return list(said.values())
+    asked = [said.get(called_name(test), test) if isinstance(test, ast.Call) else test for test in tests]
+    return asked if len(tests) == calls else []
+
+
+def _said(tree: ast.Module, function: ast.AST) -> dict[str, ast.expr]:
+    """Return what the methods beside a function compare that do nothing else, by their names."""
+    beside = next((n.body for n in walk(tree) if isinstance(n, ast.ClassDef) and function in n.body), [])
+    return {
+        one.name: one.body[-1].value
+        for one in beside
+        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)
+        and isinstance(one.body[-1], ast.Return)
+        and isinstance(one.body[-1].value, ast.Compare)
+    }
 
 
 def _meant(node: ast.expr, set_to: Mapping[str, ast.expr]) -> ast.expr:

@@ -25,6 +25,7 @@ from promptlint.frontends.python.readings.dropping import dropping
 from promptlint.frontends.python.readings.forgetting import forgetting
 from promptlint.frontends.python.readings.marking import names_of_marks, stopping
 from promptlint.frontends.python.readings.placing import placing
+from promptlint.frontends.python.readings.rarely import is_called_when_full
 from promptlint.frontends.python.readings.sliding import sliding
 from promptlint.frontends.python.readings.speaking import speaks_to_a_model
 from promptlint.frontends.python.readings.turnlists import (
@@ -38,6 +39,7 @@ from promptlint.frontends.python.readings.turnlists import (
     read,
 )
 from promptlint.frontends.python.readings.withholding import reduced, withdrawn, withheld
+from promptlint.frontends.python.readings.wrapping import wrapping
 from promptlint.frontends.python.syntax.nodes import definitions, walk, within
 from promptlint.frontends.python.values.modules import Module
 from promptlint.frontends.python.values.naming import HISTORY
@@ -74,7 +76,9 @@ def trimming(module: Module) -> list[Layout]:
     marking = frozenset(names_of_marks(module)) if "cache" in text else frozenset()
     if kept or marking:
         bodies = [replace(body, lists=body.lists | kept, marking=marking) for body in bodies]
-    faults: list[Seen] = [_faults(body) for body in bodies]
+    faults: list[Seen] = [_often(_faults(body), body, module.tree) for body in bodies]
+    by_name = {body.function.name: body for body in bodies}
+    faults += (wrapping(body, by_name) for body in bodies)
     if "cache" in text:
         faults.append(stopping(bodies))
     if "tools=" in text:
@@ -94,6 +98,21 @@ def trimming(module: Module) -> list[Layout]:
             f"conversation in {module.path}", seen[0].place, (), LayoutKind.PROMPT, observations=tuple(seen)
         )
     ]
+
+
+def _often(seen: Seen, body: Body, tree: ast.Module) -> Seen:
+    """Leave out where the last turns are kept by a function that is called only when there are far more."""
+    for what, node in seen:
+        kept = _end_of(node)
+        if kept is None or not is_called_when_full(tree, body.function, kept):
+            yield what, node
+
+
+def _end_of(node: ast.AST) -> ast.expr | None:
+    """Return how many turns are kept where a list of them becomes its end: n of ``kept = turns[-n:]``."""
+    cut = node.value if isinstance(node, ast.Assign) else node
+    lower = cut.slice.lower if isinstance(cut, ast.Subscript) and isinstance(cut.slice, ast.Slice) else None
+    return lower.operand if isinstance(lower, ast.UnaryOp) else None
 
 
 def _outermost(functions: list[Function]) -> list[Function]:

@@ -24,12 +24,12 @@ from itertools import takewhile
 from promptlint.frontends.python.syntax import nodes
 
 _TELLING = re.compile(
-    r"prompt|message|system|instruction|history|template|persona|\bllm|chat|complet|generat|descript|\brole\b|content|conversation"
+    r"prompt|message|system|instruction|history|template|persona|\bllm|chat|complet|generat|descri[pb]|\brole\b|content|conversation"
     r"|invoke|agent|query_engine|converse|render|tool|^responses$",
     re.IGNORECASE,
 )
 _STRICT = re.compile(
-    r"prompt|message|instruction|template|history|persona|complet|generate|converse|invoke|descript|system|chat|conversation|^role$|^responses$|(^|_)(llm|gpt|claude|gemini)",
+    r"prompt|message|instruction|template|history|persona|complet|generate|converse|invoke|descri[pb]|system|chat|conversation|^role$|^responses$|(^|_)(llm|gpt|claude|gemini)",
     re.IGNORECASE,
 )
 _SENDS = re.compile(

@@ -61,7 +61,7 @@ _SHAPES = tuple(
         r"role\s*=\s*[\"']system",
         r"history\b",
         r"llm(?<!\wllm)",
-        r"description\s*=",
+        r"descri(?:be|ption)\w*\s*=",
         r"inputs\s*=",
         r"context\s*=",
     )

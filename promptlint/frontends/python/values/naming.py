@@ -103,6 +103,7 @@ def tells_of_marks(text: str) -> bool:
 
 
 _TOOL = re.compile(r"tool|function|action|skill|plugin|declaration|schema|field|param|agent", re.IGNORECASE)
+_MAKES_TOOL = re.compile(r"(^|_)(tool|skill|plugin|function|action|ability|command)(_plain)?$", re.IGNORECASE)
 _TOOLS = re.compile(r"(tool|skill)(s|set|kit)?$", re.IGNORECASE)
 _OF_TOOL = frozenset(
     (
@@ -115,6 +116,16 @@ _OF_TOOL = frozenset(
 def describes_a_tool(called: str, given: Arguments) -> bool:
     """Tell whether a call with a description makes a tool, or a field of one: tasks and settings have some too."""
     return _TOOL.search(called) is not None or not _OF_TOOL.isdisjoint(given.keywords)
+
+
+def is_description(keyword: str) -> bool:
+    """Tell whether an argument says what something is for: ``description=…``, ``describe=…``, ``description_override=…``."""
+    return keyword.startswith("descri")
+
+
+def is_tool_maker(called: str) -> bool:
+    """Tell whether a decorator makes a tool of a function, by its name: ``function_tool``, ``kernel_function``, ``skill``."""
+    return _MAKES_TOOL.search(called) is not None
 
 
 def makes_tools(cls: ClassV | None) -> bool:

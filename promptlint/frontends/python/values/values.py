@@ -114,10 +114,13 @@ class Unknown(Value):
     ``path`` is the dotted expression it came from (``client.chat.completions``), ``kind`` the
     external type where known. ``loop`` is set for counters of a loop. ``holds`` is why something that was
     put into it has no fixed order: it shows where all of it is printed. ``given`` are the keywords of the
-    constructor that made it, which it has as attributes.
+    constructor that made it, which it has as attributes. ``templates`` are those that it was given, or will be:
+    an object and its methods share them.
     """
 
-    __slots__ = ("cause", "given", "holds", "loop", "multiline", "name", "path", "place", "text")
+    __slots__ = (
+        *("cause", "given", "holds", "loop", "multiline", "name", "path", "place", "templates", "text"),
+    )
 
     def __init__(
         self,
@@ -131,10 +134,12 @@ class Unknown(Value):
         multiline: bool = True,
         holds: Cause | None = None,
         given: Mapping[str, Value] | None = None,
+        templates: list[Held] | None = None,
     ) -> None:
         self.place = place
         self.holds = holds
         self.given = given
+        self.templates = templates
         self.name = name
         self.path = path
         self.cause = cause
@@ -436,6 +441,14 @@ class Template(Value):
         ""  # "messages" for a chat template, its parts in `messages`; "jinja" of a file, "engine" of a text
     )
     messages: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A template that an object of a library was given, and the name it was put under."""
+
+    name: str
+    template: Template
 
 
 MAX_NESTED = 300  # values looked at for the cause of a collection

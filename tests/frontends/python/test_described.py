@@ -1,0 +1,52 @@
+"""Tools that are told their description by a decorator or in a call, as a text or as a function that makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.frontends.python.build import Program
+
+Run = Callable[..., Program]
+
+HEAD = """
+from datetime import date, datetime
+from acme import Registry, find, function_tool, registry, router
+def words(): return f"Finds free courts. It is {datetime.now()}."
+def fixed(): return "Finds free courts on a day."
+"""
+
+
+@pytest.mark.parametrize(
+    ("decorator", "changes"),
+    [
+        ("@registry.tool({}, describe=words)", True),
+        ("@registry.tool(words)", True),
+        ("@registry.tool(lambda: f'Finds courts. It is {datetime.now()}.')", True),
+        ("@function_tool(description_override=f'Finds courts. It is {datetime.now()}.')", True),
+        ("@registry.tool({}, describe=fixed)", False),
+        ("@registry.tool(day=words)", False),
+        ("@router.get(description=words)", False),  # of a page
+        ("@function_tool", False),
+    ],
+)
+def test_a_decorator(program: Run, decorator: str, changes: bool) -> None:
+    found = program(
+        f"{HEAD}\ndef prompt():\n    {decorator}\n    def inner(day): return day\n    return inner\n"
+    )
+    assert found.codes == (["PL302"] if changes else [])
+
+
+@pytest.mark.parametrize(
+    ("call", "changes"),
+    [
+        ("Registry().add_tool('find', find, description=words)", True),
+        ("Registry().add('find', handler=find, describe=words)", True),
+        ("Registry().add('find', handler=find, describe=fixed)", False),
+        ("Registry().page('find', describe=words)", False),
+    ],
+)
+def test_a_call(program: Run, call: str, changes: bool) -> None:
+    found = program(f"{HEAD}\ndef tools():\n    return {call}\n")
+    assert found.codes == (["PL302"] if changes else [])
