@@ -104,8 +104,7 @@ class Cause:
     place: Place | None = None
     chain: tuple[Step, ...] = ()  # from the source towards the prompt
     # Of `UNORDERED` and `RANDOM`: "set", "listing", "shuffle", "completion", "repr"; of a clock: "snapshot"; of
-    # `REQUEST_INPUT`: "fetched", "argument",
-    # "apart".
+    # `REQUEST_INPUT`: "argument", "apart"; of `RETRIEVED`: "fetched".
     variant: str = ""
     name: str = ""  # what the value is known by, where `what` shows how it is written
 

@@ -36,6 +36,7 @@ CARRIES: Mapping[str, str] = {
     "template": "text with holes in `Sink.dialect`",
     "values": "the mapping that fills the holes, or one of its values",
     "examples": "few-shot examples, put between the other texts",
+    "selector": "what chooses such examples for each request",
     "history": "the variable under which earlier turns are put in, or a switch that puts them in",
     "key": "a cache key or salt",
     "options": "a mapping or object with more of the call's arguments, by the names listed beside it",

@@ -150,3 +150,36 @@ SYSTEM_PROMPT = f"It is {{datetime.now()}}. {LONG}"
 """)
     (prompt,) = [one for one in found.layouts if one.name.startswith("SYSTEM_PROMPT")]
     assert [s.cause.scope.value for s in prompt.segments if s.cause] == [scope]
+
+
+@pytest.mark.parametrize(
+    ("found", "given"),
+    [
+        (
+            "'\\n'.join(bm25.get_top_n(q.split(), docs, n=3))",
+            "import rank_bm25; bm25 = rank_bm25.BM25Okapi(docs)",
+        ),
+        ("requests.get(URL, params={'q': q}).text", "import requests"),
+    ],
+)
+def test_what_is_found_for_a_question(program: Callable[..., Program], found: str, given: str) -> None:
+    ran = program(f"""
+from openai import OpenAI
+def ask(q, docs):
+    {given}
+    text = f"Sources: {{{found}}} {LONG} {{q}}"
+    return OpenAI().responses.create(model="m", input=text)
+""")
+    assert "retrieved" in [s.cause.kind.value for s in ran.request.segments if s.cause]
+
+
+def test_a_selector_chooses_examples_for_each_request(program: Callable[..., Program]) -> None:
+    found = program(f"""
+from langchain_core.prompts import FewShotPromptTemplate, PromptTemplate
+def build(llm, selector, q):
+    one = PromptTemplate.from_template("Q: {{q}}")
+    shots = FewShotPromptTemplate(example_selector=selector, example_prompt=one, suffix="{LONG} Q: {{q}}")
+    return llm.invoke(shots.format(q=q))
+""")
+    (finding,) = found.findings
+    assert (finding.code, found.source(finding.primary)) == ("PL107", "selector")

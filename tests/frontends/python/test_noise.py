@@ -89,6 +89,8 @@ def test_relative_paths_are_equal_on_all_machines(system: Callable[..., str], pa
         ("input(text)", True),
         ("logger.info(f'asked: {text}')", True),
         ("return len(enc.encode(text))", True),
+        ("return client.images.generate(model='m', prompt=text)", True),
+        ("return describe_image(image, text)", False),
         ("return count([*text]) < LIMIT", True),
         ("print(text); model.ask(text)", False),
         ("return text", False),

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 _SHOWS = re.compile(
     r"^(print|input|pprint|(\w+\.)*(log|logger|logging|_log|_logger|console)\.\w+|click\.\w+"
-    r"|len|(\w+\.)*_*(count|(count|num|estimate)_?\w*tokens?\w*|tokens?_(count|length|usage)\w*))$"
+    r"|len|(\w+\.)*_*(count|(count|num|estimate)_?\w*tokens?\w*|tokens?_(count|length|usage)\w*)"
+    # Models that draw or speak have no prefix that is read again.
+    r"|(\w+\.)*(images\.(generate|edit|create_variation)|speech\.create|text_to_(image|video|speech|audio)"
+    r"|(generate|create|draw|edit|make)_(image|picture|video|speech|audio|music)s?))$"
 )
 _WRITES = re.compile(r"(?:.*\.)?_*(?:write(?:_\w+)?|(?:create|save|make|put)_\w*file\w*)", re.DOTALL)
 _PIPE = re.compile(r"stdin|sock|conn|pipe|stream|channel", re.IGNORECASE)
@@ -73,7 +76,7 @@ def becomes_a_refusal(call: ast.Call, func: ast.AST) -> bool:
 
 
 def tells_people(call: ast.Call) -> bool:
-    """Tell whether a call prints, logs or counts what it is given."""
+    """Tell whether a call prints, logs or counts what it is given, or has it drawn or spoken."""
     return _SHOWS.match(dotted_name(call.func)) is not None
 
 

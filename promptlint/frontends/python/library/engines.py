@@ -25,6 +25,7 @@ from promptlint.frontends.python.values.values import (
     Unknown,
     Value,
 )
+from promptlint.layout import Cause, Confidence, Kind, Scope
 
 if TYPE_CHECKING:
     from promptlint.catalog.model import Sink
@@ -203,6 +204,10 @@ def template(m: Machine, sink: Sink, given: Arguments, node: ast.Call, frame: Fr
             parts.extend(text.parts_of(value, place, where))
         elif carries == "examples":
             parts.append(Hole(place, where, "examples", value.cause))
+        elif carries == "selector":
+            at = frame.module.place(given.nodes.get(where, node))
+            chosen = Cause(Kind.RETRIEVED, Scope.REQUEST, where, Confidence.HIGH, at)
+            parts.append(Hole(at, where, "examples", chosen))
         elif carries in ("messages", "templates"):
             messages = _messages(m, value, dialect, node, frame)
             if carries == "templates":

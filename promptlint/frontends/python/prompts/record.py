@@ -98,7 +98,8 @@ class Recorder(Layouts):
             given_to_agent = keyword == "task" and called_name(node).endswith("Agent")
             if (is_prompt_name(keyword) or given_to_agent) and is_text(argument):
                 where = given.nodes.get(keyword, node)
-                self.text(m, keyword, argument, where, frame, Confidence.MEDIUM)
+                if not audience.tells_people(node):
+                    self.text(m, keyword, argument, where, frame, Confidence.MEDIUM)
             elif keyword in _MESSAGES and isinstance(argument, ListV) and not holds_objects(argument):
                 self.message_list(m, keyword, argument, given.nodes.get(keyword, node), frame)
             elif keyword in ("tools", "functions"):
