@@ -5,7 +5,7 @@ Every frontend makes layouts, every check reads them. Nothing here judges.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -207,7 +207,12 @@ class Segment:
     @property
     def effective_scope(self) -> Scope:
         """Return the narrower of the text's own scope and that of the guards around it."""
-        return max((self.scope, *(g.scope for g in self.guards)), key=lambda s: s.rank)
+        return self.scope_within(())
+
+    def scope_within(self, shared: Container[Guard]) -> Scope:
+        """Return the scope among requests for which some conditions turn out alike."""
+        around = (guard.scope for guard in self.guards if guard not in shared)
+        return max((self.scope, *around), key=lambda scope: scope.rank)
 
 
 @dataclass(frozen=True, slots=True)

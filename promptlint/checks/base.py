@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from promptlint.findings import Cost, Finding, Severity, Status
-from promptlint.layout import APART, ARGUMENT, Cause, Confidence, Kind, Layout, Scope
+from promptlint.layout import APART, ARGUMENT, Cause, Confidence, Guard, Kind, Layout, Scope
 from promptlint.words import counted
 
 _CODE = re.compile(r"[\w.$]+(?:[\[(].*)?|.*\)|[{\[].*", re.DOTALL)
@@ -56,8 +56,8 @@ class Measure(Protocol):
         """Return the tokens of a literal segment; 0 for a hole."""
         ...
 
-    def lost_behind(self, index: int, scope: Scope) -> Cost:
-        """Return the tokens behind a segment that are more stable than ``scope``."""
+    def lost_behind(self, index: int, scope: Scope, within: Iterable[Guard] = ()) -> Cost:
+        """Return the tokens behind a segment that are more stable than ``scope``, where some conditions hold."""
         ...
 
 

@@ -20,6 +20,11 @@ def _is_loop(guard: Guard) -> bool:
     return guard.kind in ("for", "while")
 
 
+def _is_counting(guard: Guard) -> bool:
+    """Tell whether a condition asks how many turns there are: what it guards may be a message of one of them."""
+    return guard.cause is not None and guard.cause.kind is Kind.COUNTER
+
+
 def _is_counted(guard: Guard) -> bool:
     """Tell whether a loop goes on and on, or counts, and does not run over things that are there."""
     return guard.kind == "while" or (guard.kind == "for" and guard.expression.startswith("range("))
@@ -234,12 +239,26 @@ class Behind:
 
             issue, "Find the cause."      (the answer)      "Now write a patch. …"
         """
-        cost = measure.lost_behind(index, scope)
+        # Of the requests that have the value, all have what stands under the same condition.
+        guards = [guard for guard in self._layout.segments[index].guards if not _is_loop(guard)]
+        shared = [guard for guard in guards if not _is_counting(guard)]
+        cost = measure.lost_behind(index, scope, shared)
+        if len(shared) < len(guards):
+            last = self._last_of_message(index)
+            own = (
+                measure.lost_behind(index, scope, guards).tokens
+                - measure.lost_behind(last, scope, guards).tokens
+            )
+            cost = of_tokens(cost, max(cost.tokens, own), measure.profile)
         end = self._turns_end(index) if kind in DATA else None
         if end is None:
             return cost
-        tokens = max(0, cost.tokens - measure.lost_behind(end - 1, scope).tokens)
+        tokens = max(0, cost.tokens - measure.lost_behind(end - 1, scope, shared).tokens)
         return of_tokens(cost, tokens, measure.profile)
+
+    def _last_of_message(self, index: int) -> int:
+        segments = self._layout.segments
+        return max(at for at in range(index, len(segments)) if self._same_message(index, at))
 
     def longest(self, index: int, measure: Measure, *, any_value: bool = False) -> int:
         """Return the tokens of the longest text behind a segment that no changing value, or ``any_value``, interrupts.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 
 from promptlint.catalog.profile import Profile
 from promptlint.findings import Cost
-from promptlint.layout import Layout, Scope
+from promptlint.layout import Guard, Layout, Scope
 from promptlint.prefix.reusable import Reusable, block_of, reusable
 from promptlint.prefix.stable import LiteralRun, literal_runs
 from promptlint.prefix.tree import behind, path_to
@@ -24,7 +25,7 @@ class Measure:
         self.layout = layout
         self.profile = profile
         self.counter = counter
-        self._behind: dict[int, list[int]] = {}
+        self._behind: dict[tuple[int, frozenset[Guard]], list[int]] = {}
         self._prefixes: dict[Scope, Reusable] = {}
 
     @cached_property
@@ -79,25 +80,27 @@ class Measure:
             tokens -= last.unsettled if last else 0
         return reusable(tokens, self.profile, first, sum(segment.is_hole for segment in chosen))
 
-    def lost_behind(self, index: int, scope: Scope) -> Cost:
+    def lost_behind(self, index: int, scope: Scope, within: Iterable[Guard] = ()) -> Cost:
         """Return the literal tokens behind a segment that would be reusable but for it.
 
         Those are the ones whose scope is wider than ``scope``, the segment's own. Of alternatives
-        the longest counts, loops count once.
+        the longest counts, loops count once. What stands under conditions that hold for all requests in
+        question, ``within``, is there in each of them.
         """
-        tokens = self._weights_behind(scope.rank)[index]
+        shared = frozenset(guard for guard in within if guard.scope.rank >= scope.rank)
+        tokens = self._weights_behind(scope.rank, shared)[index]
         return Cost(tokens, tokens // block_of(self.profile), self.profile.name, self.estimated)
 
-    def _weights_behind(self, rank: int) -> list[int]:
+    def _weights_behind(self, rank: int, shared: frozenset[Guard] = frozenset()) -> list[int]:
         """Return the tokens of scopes wider than ``rank`` behind each segment."""
-        known = self._behind.get(rank)
+        known = self._behind.get((rank, shared))
         if known is None:
             segments, tokens = self.layout.segments, self._tokens
 
             def weight(at: int) -> int:
-                return tokens[at] if segments[at].effective_scope.rank < rank else 0
+                return tokens[at] if segments[at].scope_within(shared).rank < rank else 0
 
-            known = self._behind[rank] = behind(segments, weight)
+            known = self._behind[rank, shared] = behind(segments, weight)
         return known
 
 

@@ -187,6 +187,7 @@ def test_the_noun_of_a_name_tells_whether_it_is_a_setting(name: str, setting: bo
         ("Today", Kind.CLOCK),
         ("Search results", Kind.RETRIEVED),
         ("The user question", Kind.REQUEST_INPUT),
+        ("The following prompt from the user", Kind.REQUEST_INPUT),
         ("Weather", None),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from promptlint.findings import Cost
@@ -80,10 +81,10 @@ class Words:
     def tokens(self, index: int) -> int:
         return len((self.of.segments[index].text or "").split())
 
-    def lost_behind(self, index: int, scope: Scope) -> Cost:
+    def lost_behind(self, index: int, scope: Scope, within: Sequence[Guard] = ()) -> Cost:
         behind = range(index + 1, len(self.of.segments))
         count = sum(
-            self.tokens(i) for i in behind if scope.narrower_than(self.of.segments[i].effective_scope)
+            self.tokens(i) for i in behind if scope.narrower_than(self.of.segments[i].scope_within(within))
         )
         return Cost(count, count // 16, "test")
 

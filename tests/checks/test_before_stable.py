@@ -510,3 +510,19 @@ def test_labels_between_values_are_no_loss(behind: list[Segment], told: bool) ->
     made = layout(text(2), hole(now), *behind)
     found = [f for check in CHECKS for f in check.run(made, Words(made), Thresholds())]
     assert any(one.code == "PL101" for one in found) == told
+
+
+def test_text_under_the_condition_of_the_value_is_there_with_it() -> None:
+    asked = guard(cause(Kind.REQUEST_INPUT, R))
+    [found] = run(layout(hole(cause(Kind.CLOCK, R), guards=(asked,)), text(40, guards=(asked,)), text(3)))
+    assert found.cost is not None
+    assert found.cost.tokens == 43
+
+
+def test_text_of_another_message_under_a_count_of_turns_is_not() -> None:
+    first = guard(cause(Kind.COUNTER, R))
+    value = hole(cause(Kind.CLOCK, R), guards=(first,), message=0)
+    own, other = text(20, guards=(first,), message=0), text(40, guards=(first,), message=1)
+    [found] = run(layout(value, own, other))
+    assert found.cost is not None
+    assert found.cost.tokens == 20

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -195,3 +196,10 @@ def test_text_under_a_condition_is_reordered_in_itself_and_stays_together() -> N
     )
     # The first branch: its fixed text, the inner condition with its own fixed text first, the hole of the request.
     assert best_order(segments) == (8, 1, 3, 2, 0, 5, 4, 6, 7)
+
+
+def test_text_under_a_condition_that_all_requests_in_question_meet_is_stable_among_them() -> None:
+    narrow = (branch(0, scope=Scope.REQUEST),)
+    m = measure(replace(hole(Scope.REQUEST), guards=narrow), text(5, guards=narrow), text(3))
+    assert m.lost_behind(0, Scope.REQUEST).tokens == 3
+    assert m.lost_behind(0, Scope.REQUEST, narrow).tokens == 8

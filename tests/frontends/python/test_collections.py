@@ -157,3 +157,17 @@ def test_blocks_behind_a_listing_keep_their_place(program: Callable[..., Program
         """
     )
     assert found.text == "<user>{blocks ~unordered/machine}Say what the pictures show."
+
+
+@pytest.mark.parametrize(
+    ("made", "shown"),
+    [
+        ("lines = list[str]()\n    lines.append('Be kind.')", "''.join(lines)"),
+        ("rules = dict[str, str]()\n    rules['a'] = 'Be kind.'", "rules['a']"),
+        ("lines = ['Be ', 'kind', '.']", "reduce(lambda one, other: one + other, lines)"),
+        ("lines = ['kind', '.']", "reduce(lambda one, other: one + other, lines, 'Be ')"),
+    ],
+)
+def test_generic_collections_and_reduce(system: Callable[..., str], made: str, shown: str) -> None:
+    head = f"from functools import reduce\ndef text():\n    {made}\n    return {shown}\n"
+    assert system("text()", head) == "Be kind."

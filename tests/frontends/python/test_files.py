@@ -126,3 +126,24 @@ def test_what_a_folder_holds_is_no_data_of_a_request(
     found = system(f"'Guides:\\n' + {expression} + '\\nBe brief.'", HEAD, arguments=arguments)
     assert (" ~" in found) is bool(why)
     assert why in found
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "Path.cwd() / 'work' / 'notes.md'",
+        "os.path.join(os.getcwd(), 'work', 'notes.md')",
+        "Path(os.getcwd()) / 'work' / 'notes.md'",
+        "(Path.cwd() / 'work.d' / 'x').parent / 'notes.md'",
+    ],
+)
+def test_a_path_below_a_folder_that_differs(system: Callable[..., str], path: str) -> None:
+    shown = system(f"f'Read {{{path}}} first.'", HEAD)
+    assert shown.startswith("Read {")
+    assert "~environment/machine}" in shown
+    assert shown.endswith("/notes.md first.")
+
+
+@pytest.mark.parametrize("variable", ["os.environ['HOME']", "os.environ.get('HOME')", "os.getenv('HOME')"])
+def test_environment_variables(system: Callable[..., str], variable: str) -> None:
+    assert "~environment/machine}" in system(f"f'Home is {{{variable}}}.'", HEAD)

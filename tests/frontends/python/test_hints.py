@@ -99,3 +99,16 @@ class Agent:
 def test_what_keeps_data_is_not_followed(system: System, name: str, found: bool) -> None:
     shown = system("agent.source.latest()", STORE.format(name=name), arguments="question, agent: Agent")
     assert ("~clock/request" in shown) is found
+
+
+def test_a_context_variable_holds_what_it_is_annotated_to(system: System) -> None:
+    head = HEAD + "from contextvars import ContextVar\nCLOCK: ContextVar[Clock] = ContextVar('clock')\n"
+    assert "~clock/request}" in system("f'It is {CLOCK.get().stamp()}.'", head)
+
+
+def test_a_name_is_what_it_is_annotated_to_be(system: System) -> None:
+    head = (
+        HEAD
+        + "def shown():\n    clock: Clock = container.resolve('clock')\n    return f'It is {clock.stamp()}.'\n"
+    )
+    assert "~clock/request}" in system("shown()", head)

@@ -167,3 +167,56 @@ def test_what_the_rounds_before_have_left(program: Run, before: str, printed: st
 def test_no_second_round_for_what_is_only_kept(program: Run, first: str) -> None:
     made = loop("'Be brief.'", before="notes = []", first=first, last="notes.append(found())")
     assert len(program(made).requests) == 1
+
+
+SECTIONS = """
+from openai import OpenAI
+LAST = 'Answer in French. ' * 3
+def ask(question, brief, notes):
+    parts = [('Now', 'Be kind to each of them, always.')]
+    if brief:
+        parts.append(('Brief', 'Be brief.'))
+    for note in notes:
+        parts.append(('Note', note))
+    parts.append(('Last', LAST))
+    {make}
+    OpenAI().chat.completions.create(messages=[{{'role': 'system', 'content': text}}])
+"""
+SHOWN = (
+    "<system>Now: Be kind to each of them, always.\n[brief? Brief: Be brief.\n][for notes? Note: {said ~request-input/request}\n]"
+    "Last: " + "Answer in French. " * 3 + "\n"
+)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        "text = ''.join(f'{title}: {said}\\n' for title, said in parts)",
+        "text = ''\n    for title, said in parts:\n        text += f'{title}: {said}\\n'",
+        "lines = []\n    for title, said in parts:\n        lines.append(f'{title}: {said}\\n')\n    text = ''.join(lines)",
+    ],
+)
+def test_a_loop_over_parts_that_are_there_under_conditions(program: Run, make: str) -> None:
+    assert program(SECTIONS.format(make=make)).text == SHOWN
+
+
+def test_a_loop_over_the_keys_of_a_mapping(program: Run) -> None:
+    found = program(
+        "from openai import OpenAI\n"
+        "def fill(text, values):\n    for key in values:\n        text = text.replace('{' + key + '}', values[key])\n"
+        "    return text\n"
+        "def ask(a, b, c, d, e):\n"
+        "    text = fill('Of {a}, {b} and {c}.', {'a': a, 'b': b, 'c': c, 'd': d, 'e': e})\n"
+        "    OpenAI().chat.completions.create(messages=[{'role': 'system', 'content': text}])\n"
+    )
+    assert found.text.startswith("<system>Of {")
+    assert found.text.count("{") == 3
+
+
+def test_whether_a_set_has_elements_does_not_depend_on_their_order(program: Run) -> None:
+    found = program(
+        "from openai import OpenAI\ndef ask(names):\n    tags = set(names)\n    text = 'Be kind.'\n"
+        "    if tags & {'a', 'b'}:\n        text += ' Be brief.'\n"
+        "    OpenAI().chat.completions.create(messages=[{'role': 'system', 'content': text}])\n"
+    )
+    assert found.text == "<system>Be kind.[tags & {'a', 'b'}?  Be brief.]"

@@ -8,13 +8,14 @@ from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from promptlint.frontends.python.evaluate import hints, mappings, objects
+from promptlint.frontends.python.evaluate import hints, mappings, objects, protocols
 from promptlint.frontends.python.evaluate.conditions import is_switch
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, passed, unknown_like
-from promptlint.frontends.python.library import files
+from promptlint.frontends.python.library import files, standard
 from promptlint.frontends.python.values import known
+from promptlint.frontends.python.values.arguments import Arguments
 from promptlint.frontends.python.values.forms import is_history
-from promptlint.frontends.python.values.naming import HISTORY
+from promptlint.frontends.python.values.naming import HISTORY, is_generic
 from promptlint.frontends.python.values.pieces import map_causes, worst
 from promptlint.frontends.python.values.values import (
     MAX_CHOICE,
@@ -41,7 +42,7 @@ from promptlint.frontends.python.values.values import (
 from promptlint.layout import Cause, Confidence, Guard, Kind, Scope
 from promptlint.source import Place
 
-MAX_UNROLL = 16
+MAX_UNROLL = 16  # elements that are looked at one by one
 _CHOSEN = (Str, Template, DictV, FuncV, ClassV)  # of which one is taken by a key
 MAX_ITEMS = 2000  # taken from one list into another; a program can double a list again and again
 _BUILTINS = frozenset(dir(builtins))
@@ -198,6 +199,11 @@ def subscript(m: Machine, value: Value, node: ast.Subscript, frame: Frame) -> Va
         return Unknown(place, cause=value.cause)
     key = m.evaluate(node.slice, frame)
     constant = plain(key)
+    if isinstance(value, Obj):
+        found = protocols.special(m, value, ("__getitem__",), [key], node, frame)
+        if found is not None:
+            return found
+        value = protocols.held(value) or value
     if isinstance(value, Str) and isinstance(constant, int):
         at = slice(constant, constant + 1 or None)
         return known.sliced(value, at) or Unknown(place, cause=value.cause, multiline=False)
@@ -244,6 +250,10 @@ def subscript(m: Machine, value: Value, node: ast.Subscript, frame: Frame) -> Va
             loop=value.loop,
         )
         return hints.entry(value, one) if isinstance(value, Declared) else one
+    if isinstance(value, Ext) and value.path == "os.environ":
+        return standard.environ(m, Arguments([key]), node, frame)
+    if isinstance(value, Ext) and is_generic(value.path):
+        return value
     if isinstance(value, Ext):
         listed = m.catalog.value(value.path)
         cause = None
@@ -254,6 +264,8 @@ def subscript(m: Machine, value: Value, node: ast.Subscript, frame: Frame) -> Va
         return Unknown(place, name=str(constant or value.path), path=f"{value.path}[]", cause=cause)
     if isinstance(value, ClassV):
         return value
+    if isinstance(value, Obj) and value.kind == "match" and str(constant) in value.attrs:
+        return value.attrs[str(constant)]
     if isinstance(value, Obj) and isinstance(constant, str):  # of a class that describes a mapping
         named = f"{value.name}.{constant}" if value.name else constant
         return value.attrs.get(constant) or Unknown(place, name=named, path=named)
@@ -311,6 +323,7 @@ def plain(value: Value) -> object:
 
 def items(m: Machine, value: Value, node: ast.expr, frame: Frame) -> list[Item]:
     """Return what ``*value`` contributes to a list."""
+    value = protocols.iterated(m, value, node, frame)
     if isinstance(value, ListV):
         if value.order is not None:
             return [Item(Unknown(frame.module.place(node), name=value.name, cause=value.order), spread=True)]
@@ -346,26 +359,9 @@ def elements(value: Value) -> list[Value] | None:
     return None
 
 
-def unrolled(m: Machine, value: Value) -> list[Value] | None:
-    """Return the elements over which a loop is worth running one by one: few, or of substance."""
-    found = elements(value)
-    if found is None or len(found) > MAX_UNROLL:
-        return None
-    if len(found) <= 4 or len(m.stack) <= 1 or all(_substance(v) for v in found):
-        return found
-    return None
-
-
-def _substance(value: Value) -> bool:
-    if isinstance(value, Str):
-        return value.literal_length() > 40
-    if isinstance(value, ListV) and value.kind == "tuple":
-        return any(_substance(item.value) for item in value.items)
-    return not isinstance(value, (Const, Unknown, Ext)) and getattr(value, "kind", "") != "path"
-
-
 def element(m: Machine, value: Value, node: ast.expr, frame: Frame) -> Value:
     """Return a value that stands for any element."""
+    value = protocols.iterated(m, value, node, frame)
     place = frame.module.place(node)
     if isinstance(value, ListV):
         if len(value.items) == 1:

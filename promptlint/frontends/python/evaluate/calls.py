@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TypeGuard
 
-from promptlint.frontends.python.evaluate import access, functions, methods, objects, text
+from promptlint.frontends.python.evaluate import access, functions, methods, objects, protocols, text
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, passed
 from promptlint.frontends.python.library import engines, library
 from promptlint.frontends.python.syntax.nodes import blocks, remembered
@@ -156,6 +156,7 @@ def instantiate(m: Machine, cls: ClassV, given: Arguments, node: ast.Call, frame
 
         obj.pending = construct  # most objects never become part of a prompt: it waits for a question
         return obj
+    protocols.holds(m, obj, given, node, frame)
     if objects.is_data(cls) or given.keywords or objects.fields(cls):
         names = objects.fields(cls)
         for name, value in zip(names, given.args, strict=False):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from promptlint.frontends.python.evaluate import access
+from promptlint.frontends.python.evaluate import access, protocols, rounds
 from promptlint.frontends.python.evaluate.conditions import guard_of, name_in, truth
 from promptlint.frontends.python.evaluate.machine import Frame, Machine
 from promptlint.frontends.python.syntax.nodes import walk
@@ -52,16 +52,17 @@ def _over(
         body()
         return None
     generator = generators[index]
-    iterable = m.evaluate(generator.iter, frame)
+    iterable = protocols.iterated(m, m.evaluate(generator.iter, frame), generator.iter, frame)
     targets = {n.id for n in walk(generator.target) if isinstance(n, ast.Name)}
     saved = {name: frame.names.get(name) for name in targets}
     order = access.order_of(iterable)
-    known = access.unrolled(m, iterable)
+    known = rounds.unrolled(m, iterable, generator.iter, frame)
     if known is not None:
         inner = None
         for item in known:
-            bind_target(m, generator.target, item, frame)
-            inner = worst(inner, _filtered(m, generators, index, frame, body))
+            bind_target(m, generator.target, item.value, frame)
+            with m.under(*item.guards):
+                inner = worst(inner, _filtered(m, generators, index, frame, body))
     else:
         guard = Guard(
             "for",

@@ -36,8 +36,8 @@ _PLAIN_CALLS = frozenset(
 def guard_of(
     m: Machine, test: ast.expr, value: Value, frame: Frame, branch: int = 0, kind: str = "if"
 ) -> Guard:
-    """Return the guard that a condition makes."""
-    cause = value.cause
+    """Return the guard that a condition makes. Whether a set has elements does not depend on their order."""
+    cause = value.cause if value.cause is None or value.cause.kind is not Kind.UNORDERED else None
     return Guard(
         kind,
         frame.module.text(test),

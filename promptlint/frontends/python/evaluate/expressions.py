@@ -7,10 +7,18 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from promptlint.frontends.mapped import MappedText
-from promptlint.frontends.python.evaluate import access, calls, comprehensions, mappings, methods, text
+from promptlint.frontends.python.evaluate import (
+    access,
+    calls,
+    comprehensions,
+    mappings,
+    methods,
+    protocols,
+    text,
+)
 from promptlint.frontends.python.evaluate.conditions import guard_of, name_in, truth
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, fixed
-from promptlint.frontends.python.library import files, standard
+from promptlint.frontends.python.library import files
 from promptlint.frontends.python.syntax.strings import Field, scan
 from promptlint.frontends.python.values import known
 from promptlint.frontends.python.values.arguments import Arguments
@@ -22,7 +30,6 @@ from promptlint.frontends.python.values.values import (
     FuncV,
     Item,
     ListV,
-    Obj,
     Str,
     Template,
     Unknown,
@@ -125,8 +132,7 @@ def _field(
             return (Lit(result, fixed(place, result), whole=True),) if result else ()
     if spec:
         value = access.formatted(m, value, spec)
-    if isinstance(value, Obj):
-        value = standard.shown(m, value, frame.module.expression(piece), frame) or value
+    value = protocols.shown(m, value, frame.module.expression(piece), frame) or value
     if conversion == "r" and isinstance(value, Str):
         quote = Lit(
             "'",
@@ -154,6 +160,8 @@ def _subscript(m: Machine, node: ast.Subscript, frame: Frame) -> Value:
 def _binary(m: Machine, node: ast.BinOp, frame: Frame) -> Value:
     left, right = m.evaluate(node.left, frame), m.evaluate(node.right, frame)
     place = frame.module.place(node)
+    if (made := protocols.operated(m, node, left, right, frame)) is not None:
+        return made
     if isinstance(node.op, ast.Add):
         if isinstance(left, Str) or isinstance(right, Str):
             if isinstance(left, (ListV, DictV)) or isinstance(right, (ListV, DictV)):
@@ -316,12 +324,23 @@ def _compare(m: Machine, node: ast.Compare, frame: Frame) -> Value:
         if certain is not None:
             return Const(certain)
     if isinstance(node.ops[0], (ast.In, ast.NotIn)):
+        if (there := _holds(left, others[0])) is not None and _local(node.comparators[0], frame):
+            return Const(there is isinstance(node.ops[0], ast.In))
         # Membership does not read the order of a collection, nor the text of a value.
         return Unknown(frame.module.place(node), name=name_in(node.left), cause=left.cause, multiline=False)
     cause = worst(left.cause, *(o.cause for o in others))
     if cause is not None and cause.kind is Kind.UNORDERED:
         cause = None
     return Unknown(frame.module.place(node), name=name_in(node), cause=cause, multiline=False)
+
+
+def _holds(key: Value, value: Value) -> bool | None:
+    """Tell whether a mapping that is wholly known has a key; None where that is not known."""
+    constant = access.plain(key)
+    if not isinstance(value, DictV) or value.rest or not isinstance(constant, str):
+        return None
+    entry = value.entries.get(constant)
+    return None if entry is not None and entry.guards else entry is not None
 
 
 def _local(node: ast.expr, frame: Frame) -> bool:

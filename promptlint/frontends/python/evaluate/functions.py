@@ -16,7 +16,7 @@ from promptlint.frontends.python.evaluate.machine import (
     join,
     passed,
 )
-from promptlint.frontends.python.evaluate.twins import Like, twin
+from promptlint.frontends.python.evaluate.twins import Like, Twins, twin
 from promptlint.frontends.python.syntax.nodes import Definition, children, remembered, statements, walk
 from promptlint.frontends.python.syntax.slicing import FORWARDING, digest, forwards, skipped, tells_of_prompts
 from promptlint.frontends.python.values.pieces import worst
@@ -41,6 +41,7 @@ from promptlint.source import Place
 
 MAX_CALL_STEPS = 600  # of one call, callees included
 MAX_MAKE_STEPS = 200  # of one constructor, or of a call that has nothing to do with prompts
+ITERATING = ("__iter__", "__aiter__")  # what a loop runs over is not of its budget
 SMALL = 30  # a function with fewer statements is always worth a look
 
 
@@ -240,14 +241,14 @@ def invoke(
         return hints.returned(one, func) if overriding.is_abstract(func) else one
     # Each further level gets half: what a prompt takes from far away is small. What a constructor sets last
     # is missed as much as what it sets first.
-    if func.name == "__init__":
+    steps = (MAX_CALL_STEPS if telling else MAX_MAKE_STEPS) >> max(0, len(m.stack) - 1)
+    iterates = func.name in ITERATING
+    if func.name == "__init__" or iterates:
         steps = MAX_MAKE_STEPS
-    else:
-        steps = (MAX_CALL_STEPS if telling else MAX_MAKE_STEPS) >> max(0, len(m.stack) - 1)
-    budget = min(m.limit - m.steps, steps)
+    budget = steps if iterates else min(m.limit - m.steps, steps)
     key = _key(m, func, args, keywords, rest)
     if key is not None and (kept := m.recall(key, budget)) is not None:
-        return _returned(fresh(m, kept.value), func, place)
+        return _returned(fresh(m, kept.value, kept.alive, (*args, *keywords.values())), func, place)
     begun = m.steps
     inner = Frame(
         func.module,
@@ -273,7 +274,7 @@ def invoke(
         m.stack.pop()
         m.loops = loops
         spent = m.steps > m.limit
-        m.limit = limit
+        m.limit = limit + m.steps - begun if iterates else limit
         whole = m.reach >= len(m.stack)  # nothing in it was cut for being under way further out
         m.reach = min(m.reach, reach)
     if spent and isinstance(value, Const) and value.value is None:
@@ -287,7 +288,7 @@ def invoke(
         table = m.memo if recorded == m.recorder.count else m.recorder.calls
         alive = (*args, *keywords.values())
         table[key, budget if spent else None] = Kept(value, alive, frozenset(reads), m.steps - begun)
-        value = fresh(m, value)
+        value = fresh(m, value, alive, alive)
     return _returned(value, func, place)
 
 
@@ -322,9 +323,18 @@ def _returned(value: Value, func: FuncV, place: Place) -> Value:
     return passed(value, place, f"returned by {func.name}()")
 
 
-def fresh(m: Machine, value: Value) -> Value:
-    """Return a value that the caller may change without touching the remembered one."""
-    out = twin(value, m, {})
+def fresh(m: Machine, value: Value, given: Sequence[Value], now: Sequence[Value]) -> Value:
+    """Return a value that the caller may change without touching the remembered one.
+
+    Where it holds an argument that was ``given``, ``Section(self, title)``, it holds the one of this call.
+    """
+    made: Twins = {}
+    for old, new in zip(given, now, strict=True):
+        made[id(old)] = old, new
+        if isinstance(old, Obj) and isinstance(new, Obj):
+            parts = ((part, new.attrs.get(name)) for name, part in old.attrs.items())
+            made.update((id(one), (one, other)) for one, other in parts if other is not None)
+    out = twin(value, m, made)
     if isinstance(out, (ListV, DictV)):
         out.born = moment()
     return out

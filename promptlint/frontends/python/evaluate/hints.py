@@ -52,6 +52,7 @@ _LISTS = frozenset(
 )
 _TUPLES = ("tuple", "Tuple")
 _MAPPINGS = frozenset(("dict", "Dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict"))
+_VARIABLES = frozenset(("ContextVar",))
 _FIXED = frozenset(("int", "bool", "float"))  # they hash alike in every process
 # What frameworks hand to the functions of an agent, and where it holds the program's own object.
 _CONTEXTS = {
@@ -114,6 +115,8 @@ def _set(value: Unknown, held: ast.expr, place: Place) -> Unknown | ListV:
 def attribute(m: Machine, value: Declared, attr: str, named: Unknown, node: ast.expr, frame: Frame) -> Value:
     """Return an attribute of a value whose class is known; ``named`` is all that its name tells."""
     says = value.says
+    if attr == "get" and _held(says.node, _VARIABLES) is not None:
+        return Declared(named, says)
     if attr in _OF_MAPPINGS and (held := _held(says.node, _MAPPINGS)) is not None:
         if _held(held, _SETS) is None and _class(m, replace(says, node=held)) is None:
             return named
@@ -137,6 +140,8 @@ def field(cls: ClassV, attr: str, value: Unknown) -> Unknown | ListV:
 def called(value: Declared, place: Place) -> Value | None:
     """Return what a method of a mapping gives: ``providers.values()``, ``providers.get(name)``."""
     owner, _, method = value.path.rpartition(".")
+    if method == "get" and (kept := _held(value.says.node, _VARIABLES)) is not None:
+        return of_type(Unknown(place, name=owner, path=owner), replace(value.says, node=kept))
     held = _held(value.says.node, _MAPPINGS)
     if held is None:
         return None

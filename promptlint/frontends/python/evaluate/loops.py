@@ -6,13 +6,13 @@ import ast
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from promptlint.frontends.python.evaluate import access
+from promptlint.frontends.python.evaluate import access, protocols, rounds
 from promptlint.frontends.python.evaluate.conditions import guard_of, name_in
 from promptlint.frontends.python.evaluate.growing import GROWING
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, join, repeat_parts, unknown_like
 from promptlint.frontends.python.evaluate.scrambling import scramble
 from promptlint.frontends.python.library import standard
-from promptlint.frontends.python.syntax.nodes import children, walk
+from promptlint.frontends.python.syntax.nodes import children, remembered, walk
 from promptlint.frontends.python.values.forms import is_history
 from promptlint.frontends.python.values.naming import HISTORY, OVER_TURNS, RETRIES
 from promptlint.frontends.python.values.pieces import Hole
@@ -25,10 +25,10 @@ MAX_AGAIN = 2  # loops within one another that are run for a second round
 
 def run_for(m: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> bool:
     """Run a ``for`` loop."""
-    iterable = m.evaluate(node.iter, frame)
+    iterable = protocols.iterated(m, m.evaluate(node.iter, frame), node.iter, frame)
     if walks_in_order := _walks_in_order(node):
         iterable = standard.in_order(iterable)
-    known = access.unrolled(m, iterable)
+    known = rounds.unrolled(m, iterable, node.iter, frame, fills=_fills(node))
     if known is not None and len(node.body) <= MAX_UNROLLED and not _edits(node):
         return _unrolled(m, node, known, frame)
     order = access.order_of(iterable)
@@ -69,19 +69,42 @@ def run_while(m: Machine, node: ast.While, frame: Frame) -> bool:
     return False
 
 
-def _unrolled(m: Machine, node: ast.For | ast.AsyncFor, known: list[Value], frame: Frame) -> bool:
+def _unrolled(m: Machine, node: ast.For | ast.AsyncFor, known: list[Item], frame: Frame) -> bool:
     """Run a body for each of a few elements, up to a ``break`` or ``return`` that is surely reached."""
     depth = len(m.guards)
-    for value in known:
-        _assign(m, node.target, value, frame)
+    for item in known:
+        before = dict(frame.names) if item.guards else {}
+        m.guards.extend(item.guards)
+        _assign(m, node.target, item.value, frame)
         frame.left = None
         ended = m.execute(node.body, frame)
         left = frame.left
         del m.guards[depth:]
+        for guard in reversed(item.guards):
+            _only_where(guard, before, frame)
         if ended and left is not None and left[1] == depth and not isinstance(left[0], ast.Continue):
             return not isinstance(left[0], ast.Break)
     m.execute(node.orelse, frame)
     return False
+
+
+def _only_where(guard: Guard, before: dict[str, Value], frame: Frame) -> None:
+    """Join what a round that is there under a condition, or many times, has left with what was there before."""
+    for name, value in list(frame.names.items()):
+        old = before.get(name)
+        if old is None or old is value:
+            continue
+        if guard.kind in ("for", "while") and isinstance(old, Str) and isinstance(value, Str):
+            frame.names[name] = Str(repeat_parts(guard, old.parts, value.parts))
+        else:
+            ways = [old] * guard.branch + [value] + ([] if guard.branch else [old])
+            frame.names[name] = join(guard, old, [*ways])
+
+
+@remembered
+def _fills(node: ast.For | ast.AsyncFor) -> bool:
+    """Tell whether a loop puts its elements into a text: ``text = text.replace("{" + key + "}", value)``."""
+    return any(isinstance(n, ast.Attribute) and n.attr == "replace" for s in node.body for n in walk(s))
 
 
 def _edits(node: ast.For | ast.AsyncFor) -> bool:

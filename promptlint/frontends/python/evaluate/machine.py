@@ -243,13 +243,13 @@ class Machine:
             self.steps, self.limit, self.exhausted = steps, limit, True
 
     @contextmanager
-    def under(self, guard: Guard) -> Iterator[None]:
-        """Run something under a condition."""
-        self.guards.append(guard)
+    def under(self, *guards: Guard) -> Iterator[None]:
+        """Run something under conditions."""
+        self.guards.extend(guards)
         try:
             yield
         finally:
-            self.guards.pop()
+            del self.guards[len(self.guards) - len(guards) :]
 
     def since(self, depth: int) -> tuple[Guard, ...]:
         """Return the conditions entered since the stack had that depth."""

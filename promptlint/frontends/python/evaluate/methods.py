@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from promptlint.frontends.python.evaluate import access, mappings, text
+from promptlint.frontends.python.evaluate import access, mappings, protocols, text
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, passed
-from promptlint.frontends.python.library import engines, files, library, standard
+from promptlint.frontends.python.library import engines, files, library, patterns, standard
 from promptlint.frontends.python.values import known
 from promptlint.frontends.python.values.pieces import Alt, Hole, Lit, Loop, Part, Seg, map_holes, worst
 from promptlint.frontends.python.values.values import (
@@ -70,11 +70,14 @@ def method(m: Machine, receiver: Value, name: str, given: Arguments, node: ast.C
     if isinstance(receiver, Obj):
         if (of_data := mappings.method(m, receiver, name, given, node, frame)) is not None:
             return of_data
-        made = (
-            files.method(m, receiver, name, given, node, frame)
+        of_kind = (
+            files.method
             if receiver.kind == "path"
-            else engines.environment_method(m, receiver, name, given, node, frame)
+            else patterns.method
+            if receiver.kind in patterns.KINDS
+            else engines.environment_method
         )
+        made = of_kind(m, receiver, name, given, node, frame)
         if made is not None:
             return made
         kind = "pathlib.Path()" if receiver.kind == "path" else receiver.name
@@ -128,7 +131,7 @@ def formatted(m: Machine, value: Str, name: str, given: Arguments, node: ast.Cal
     values: dict[str, Value] = {str(i): a for i, a in enumerate(given.args)} | given.keywords
     rest = given.rest
     if name == "format_map":
-        mapping = given.args[0] if given.args else None
+        mapping = protocols.iterated(m, given.args[0], node, frame) if given.args else None
         values = text.keys_of(mapping) if isinstance(mapping, DictV) else {}
         rest = mapping if mapping is not None and not isinstance(mapping, DictV) else None
         if isinstance(mapping, DictV) and mapping.rest:
@@ -138,6 +141,7 @@ def formatted(m: Machine, value: Str, name: str, given: Arguments, node: ast.Cal
     place = frame.module.place(node)
     nodes = {str(k): v for k, v in given.nodes.items()}
     steps = {k: Step(frame.module.place(nodes[k]) if k in nodes else place, f"given as {k}") for k in values}
+    values = {k: protocols.shown(m, v, node, frame) or v for k, v in values.items()}
     values = {k: passed(v, steps[k].place, steps[k].note) for k, v in values.items()}
     result = Str(_given(text.fill(parts, values, rest, False), steps))
     m.recorder.filled(m, result, value, node, frame)
@@ -170,7 +174,7 @@ def _numbered(parts: tuple[Part, ...]) -> tuple[Part, ...]:
 def join(m: Machine, separator: Str, given: Arguments, node: ast.Call, frame: Frame) -> Value:
     """Return ``separator.join(items)``."""
     place = frame.module.place(node)
-    items = given.args[0] if given.args else None
+    items = protocols.iterated(m, given.args[0], node, frame) if given.args else None
     if isinstance(items, ListV):
         return text.joined(separator.parts, items.items, items.order, place)
     if isinstance(items, Choice) and all(isinstance(v, ListV) and v.order is None for v in items.values):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TypeGuard
 
-from promptlint.frontends.python.evaluate import access, growing, hints
+from promptlint.frontends.python.evaluate import access, growing, hints, protocols
 from promptlint.frontends.python.evaluate.machine import MAX_STEPS, Frame, Machine, passed
 from promptlint.frontends.python.evaluate.twins import Twins, settle, twin
 from promptlint.frontends.python.library import files
@@ -36,6 +36,7 @@ from promptlint.source import Place
 
 MAX_ASKED = 6  # attributes that are made of one another, each in a method of its own
 MAX_INIT_STEPS = 500
+_MODELLED = ("path", "jinja-env", "buffer", "dialog", "formatter", "pattern", "match")
 _NOTHING: frozenset[Read] = frozenset()
 KEPT_DEFAULT = 40  # a parameter's default text of this length is a prompt, not a setting
 _SUBSTANCE = (Str, Template, ListV, DictV, ClassV, Ext, Bound)
@@ -271,7 +272,7 @@ def attribute(m: Machine, obj: Obj, attr: str, node: ast.expr, frame: Frame) -> 
     cls = obj.cls
     # That of an object of a module must not be paid for by who asks first, nor its prompts count as theirs.
     settle(obj, m if obj.kept is Scope.PROCESS else None)
-    if cls is None and obj.kind in ("path", "jinja-env", "buffer", "dialog"):
+    if cls is None and obj.kind in _MODELLED:
         known = obj.attrs.get(attr) or (files.attribute(m, obj, attr) if obj.kind == "path" else None)
         return known or Bound(Ext(f"method.{attr}"), obj)
     label = attr if obj.name in ("self", "cls", "") else f"{obj.name}.{attr}"
@@ -331,6 +332,8 @@ def attribute(m: Machine, obj: Obj, attr: str, node: ast.expr, frame: Frame) -> 
     if (part := _part(m, cls, attr, label)) is not None:
         obj.attrs[attr] = part  # what is put into it is there when it is asked for again
         return part
+    if (inner := protocols.held(obj)) is not None:
+        return protocols.of_held(inner, attr)
     path = f"{obj.name}.{attr}"
     value = Unknown(place, name=label, path=path)
     return hints.field(cls, attr, value)
@@ -386,6 +389,8 @@ def super_attribute(m: Machine, value: Super, attr: str, node: ast.expr, frame: 
         if "property" in found.decorators and isinstance(receiver, Obj):
             return property_value(m, receiver, found, node, frame)
         return Bound(found, receiver)
+    if found is None and isinstance(receiver, Obj) and (inner := protocols.held(receiver)) is not None:
+        return protocols.of_held(inner, attr)
     return found or Unknown(frame.module.place(node), name=attr, path=f"super().{attr}")
 
 

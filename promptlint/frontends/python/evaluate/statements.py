@@ -6,18 +6,25 @@ import ast
 from collections.abc import Callable
 from dataclasses import replace
 
-from promptlint.frontends.python.evaluate import access, decorators, loops, mappings, objects, text
+from promptlint.frontends.python.evaluate import (
+    access,
+    decorators,
+    hints,
+    loops,
+    mappings,
+    objects,
+    protocols,
+    storing,
+    text,
+)
 from promptlint.frontends.python.evaluate.conditions import guard_of, truth
-from promptlint.frontends.python.evaluate.machine import Frame, Machine, join, passed, unknown_like
-from promptlint.frontends.python.evaluate.opening import content_of
+from promptlint.frontends.python.evaluate.machine import Frame, Machine, join, unknown_like
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values import known
 from promptlint.frontends.python.values.values import (
     NONE,
-    ClassV,
     Const,
     DictV,
-    Ext,
     FuncV,
     Item,
     ListV,
@@ -72,7 +79,10 @@ def _assign(m: Machine, node: ast.Assign, frame: Frame) -> bool:
 
 def _annassign(m: Machine, node: ast.AnnAssign, frame: Frame) -> bool:
     if node.value is not None:
-        assign(m, node.target, m.evaluate(node.value, frame), frame)
+        value = m.evaluate(node.value, frame)
+        if type(value) is Unknown:
+            value = hints.noted(value, node.annotation, frame.module, frame.outer)
+        assign(m, node.target, value, frame)
     return False
 
 
@@ -82,7 +92,9 @@ def _augassign(m: Machine, node: ast.AugAssign, frame: Frame) -> bool:
     left = m.evaluate(target, frame)
     place = frame.module.place(node.value)
     value: Value
-    if isinstance(node.op, ast.Add) and (isinstance(left, Str) or isinstance(right, Str)):
+    if (made := protocols.operated(m, node, left, right, frame)) is not None:
+        value = made
+    elif isinstance(node.op, ast.Add) and (isinstance(left, Str) or isinstance(right, Str)):
         more = text.parts_of(right, place, frame.module.text(node.value))
         grown = left if isinstance(left, Str) else Str(text.parts_of(left, place, ""))
         value = grown.plus(more)
@@ -140,10 +152,11 @@ def assign(m: Machine, target: ast.expr, value: Value, frame: Frame) -> None:
             frame.names[target.id] = value
         m.recorder.named(m, target.id, value, target, frame)
     elif isinstance(target, ast.Attribute):
-        _set_attribute(m, target, value, frame)
+        storing.set_attribute(m, target, value, frame)
     elif isinstance(target, ast.Subscript):
-        _set_item(m, target, value, frame)
+        storing.set_item(m, target, value, frame)
     elif isinstance(target, (ast.Tuple, ast.List)):
+        value = protocols.iterated(m, value, target, frame)
         found = access.elements(value)
         spread = _spread(found, target.elts) if found is not None else None
         for index, element in enumerate(target.elts):
@@ -176,82 +189,6 @@ def _spread(values: list[Value], targets: list[ast.expr]) -> list[Value] | None:
         return None
     stop = len(values) - behind
     return [*values[:star], ListV([Item(v) for v in values[star:stop]]), *values[stop:]]
-
-
-def _set_attribute(m: Machine, target: ast.Attribute, value: Value, frame: Frame) -> None:
-    owner = m.evaluate(target.value, frame)
-    place = frame.module.place(target)
-    if target.attr == "content":
-        m.recorder.opened(m, target.value, value, target, frame)
-    if isinstance(owner, Obj):
-        makes = frame.func is not None and frame.func.name in ("__init__", "__post_init__", "model_post_init")
-        if makes and owner.kept is not None:
-            # Computed once for the life of the object.
-            value = access.frozen(value, owner.kept, place, f"kept in {target.attr} when the object is made")
-        elif isinstance(value, (Str, Unknown)) and value.cause is not None:
-            value = passed(value, place, f"kept in {target.attr}")
-        if isinstance(value, ListV) and not value.owner:
-            value.name, value.owner = target.attr, owner.name
-        guards = m.since(frame.depth)
-        old = owner.attrs.get(target.attr)
-        owner.attrs[target.attr] = (
-            join(guards[-1], None, [value, old]) if guards and old is not None else value
-        )
-        m.recorder.attribute(m, owner, target.attr, value, target, frame)
-    elif isinstance(owner, ClassV):
-        objects.assign_outside(m, owner, target.attr, value)
-    elif isinstance(owner, Unknown | Ext):  # somebody else's object: ``agent.system_prompt = …``
-        if isinstance(owner, Unknown):
-            m.recorder.turn_set(m, owner, target, frame)
-            if owner.given and target.attr in owner.given and isinstance(target.value, ast.Name):
-                changed = {**owner.given, target.attr: value}
-                frame.names[target.value.id] = unknown_like(owner, cause=owner.cause, given=changed)
-        m.recorder.named(m, target.attr, value, target, frame)
-
-
-def _set_item(m: Machine, target: ast.Subscript, value: Value, frame: Frame) -> None:
-    owner = m.evaluate(target.value, frame)
-    if isinstance(target.slice, ast.Slice):
-        m.recorder.replaced(m, owner, target, value, frame)
-        return
-    key = m.evaluate(target.slice, frame)
-    if access.plain(key) == "content":
-        m.recorder.opened(m, target.value, value, target, frame)
-    elif access.plain(key) == 0 and (content := content_of(value)) is not None:
-        m.recorder.opened(m, target, content, target, frame)
-    if isinstance(owner, DictV):
-        access.store(m, owner, key, value, target, frame)
-        m.recorder.entry(m, owner, key, value, target, frame)
-    elif isinstance(owner, ListV):
-        index = access.plain(key)
-        m.recorder.replaced(m, owner, target, value, frame)
-        if isinstance(index, int) and known.is_certain(owner.items, index):
-            owner.items[index] = Item(value, owner.items[index].guards)
-    else:
-        m.recorder.replaced(m, owner, target, value, frame)
-        if isinstance(name := access.plain(key), str):  # ``payload["system_prompt"] = …``
-            m.recorder.named(m, name, value, target, frame)
-        order = access.order_of(value)
-        if isinstance(owner, Unknown) and order is not None and order.kind is Kind.UNORDERED:
-            _put_into(m, target, order, frame)
-
-
-def _put_into(m: Machine, target: ast.Subscript, order: Cause, frame: Frame) -> None:
-    """Note that something unordered was put, however deep, into an unknown mapping."""
-    root: ast.expr = target
-    while isinstance(root, ast.Subscript):
-        root = root.value
-    old = m.evaluate(root, frame) if isinstance(root, ast.Name | ast.Attribute) else None
-    if not isinstance(old, Unknown) or old.holds is not None:
-        return
-    new = unknown_like(old, cause=old.cause)
-    new.holds = order
-    if isinstance(root, ast.Name) and root.id in frame.names:
-        frame.names[root.id] = new
-    elif isinstance(root, ast.Attribute):
-        owner = m.evaluate(root.value, frame)
-        if isinstance(owner, Obj):
-            owner.attrs[root.attr] = new
 
 
 def _merge(
@@ -326,11 +263,17 @@ def _type_checking(test: ast.expr) -> bool:
 
 
 def _with(m: Machine, node: ast.With | ast.AsyncWith, frame: Frame) -> bool | Guard:
+    opened = []
     for item in node.items:
-        value = m.evaluate(item.context_expr, frame)
+        manager = m.evaluate(item.context_expr, frame)
+        given = protocols.special(m, manager, ("__enter__",), [], item.context_expr, frame)
         if item.optional_vars is not None:
-            assign(m, item.optional_vars, value, frame)
-    return execute(m, node.body, frame)
+            assign(m, item.optional_vars, manager if given is None else given, frame)
+        opened.append((manager, item.context_expr))
+    ended = execute(m, node.body, frame)
+    for manager, written in reversed(opened):
+        protocols.special(m, manager, ("__exit__",), [NONE, NONE, NONE], written, frame)
+    return ended
 
 
 def _try(m: Machine, node: ast.Try, frame: Frame) -> bool:

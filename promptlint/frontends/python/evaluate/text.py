@@ -16,6 +16,7 @@ from promptlint.frontends.python.evaluate import audience
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, fixed, hole, step
 from promptlint.frontends.python.values.pieces import Alt, Hole, Lit, Loop, Part, Seg, flat, text_of
 from promptlint.frontends.python.values.values import (
+    HELD,
     Choice,
     Const,
     DictV,
@@ -28,7 +29,7 @@ from promptlint.frontends.python.values.values import (
     Value,
 )
 from promptlint.layout import Cause, Guard, Kind, Observation, Segment
-from promptlint.source import Place
+from promptlint.source import Place, Span
 
 if TYPE_CHECKING:
     from promptlint.frontends.python.values.arguments import Arguments
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 # A constant that is nothing but a field to be replaced: it stands where it enters a text.
 _MARKER = re.compile(r"\{\{?\s?\w+\s?\}\}?|<<\w+>>|\[\[\w+\]\]|\$\{?\w+\}?|__[A-Z_]+__")
 _LABEL = re.compile(r"[^\W\d_]{3}")
+_FIELD = 80  # characters of the longest field of a template
 SHORT = 24  # a text with fewer known characters is a value on its way, not a prompt
 
 
@@ -63,8 +65,13 @@ def parts_of(value: Value, place: Place, expression: str) -> tuple[Part, ...]:
         return (Hole(place, expression, value.path),)
     if isinstance(value, Obj) and "content" in value.attrs and value.kind == "message":
         return parts_of(value.attrs["content"], place, expression)
+    if isinstance(value, Obj) and isinstance(held := value.attrs.get(HELD), Str):
+        return parts_of(held, place, expression)
     if isinstance(value, Obj) and value.kind == "path":
-        return (Lit(value.name, fixed(place, value.name), whole=True),)
+        folder = value.attrs.get("folder")
+        name = value.name if folder is None else f"/{value.name}"
+        lead = () if folder is None else parts_of(folder, place, expression)
+        return (*lead, Lit(name, fixed(place, name), whole=True))
     return (hole(place, value, expression),)
 
 
@@ -147,7 +154,10 @@ def joined(separator: tuple[Part, ...], items: Sequence[Item], order: Cause | No
     # Before the first element that is surely there, a separator comes and goes with the element before it.
     sure = next((i for i, item in enumerate(items) if not (item.guards or item.spread)), 0)
     for index, item in enumerate(items):
-        piece = item.value.parts if lines and _is_labelled(item.value) else parts_of(item.value, place, "")
+        if lines and _is_labelled(item.value):
+            piece = item.value.parts
+        else:
+            piece = _element(item.value, _gap(items, index, place) or place)
         if index < sure:
             piece = piece + separator
         elif index > sure:
@@ -161,6 +171,35 @@ def joined(separator: tuple[Part, ...], items: Sequence[Item], order: Cause | No
 def _is_labelled(value: Value) -> TypeGuard[Str]:
     """Tell whether a line says in words what the value in it is: ``f"Branch: {branch}"``."""
     return isinstance(value, Str) and any(_LABEL.search(text_of(part)) for part in value.parts)
+
+
+def _gap(items: Sequence[Item], index: int, place: Place) -> Place | None:
+    """Return the field that a value fills, where a template of another file was taken apart and is joined again.
+
+    ``"".join(…)`` of ``Question: ``, the question, and `` Answer in French.``: it stands between these two.
+    """
+    if not 0 < index < len(items) - 1 or isinstance(items[index].value, Str):
+        return None
+    before, behind = items[index - 1].value, items[index + 1].value
+    if not (isinstance(before, Str) and isinstance(behind, Str) and before.parts and behind.parts):
+        return None
+    head, tail = before.parts[-1], behind.parts[0]
+    if not (isinstance(head, Lit) and isinstance(tail, Lit)):
+        return None
+    one, other = head.place(), tail.place()
+    size = other.span.start - one.span.end
+    if one.path != other.path or one.path == place.path or not 0 < size < _FIELD:
+        return None
+    return Place(one.path, Span(one.span.end, other.span.start))
+
+
+def _element(value: Value, place: Place) -> tuple[Part, ...]:
+    """Return an element of a list that is joined; words around a value were put there, not where a library joins them."""
+    if not (isinstance(value, Str) and value.has_text(1)):
+        return parts_of(value, place, "")
+    if any(isinstance(p, Hole) and p.place.path != place.path for p in value.parts):
+        return value.parts
+    return parts_of(value, place, "")
 
 
 def stretches(items: Sequence[Item], whole: Hole) -> list[Item]:

@@ -27,16 +27,17 @@ MAKING_STEPS = 600  # of a constructor that was put off
 class Like:
     """What makes an object like another one, whose constructor was put off: that is run once for all of them."""
 
-    __slots__ = ("machine", "model")
+    __slots__ = ("machine", "made", "model")
 
-    def __init__(self, machine: Machine, model: Obj) -> None:
+    def __init__(self, machine: Machine, model: Obj, made: Twins) -> None:
         self.machine = machine
         self.model = model
+        self.made = made
 
     def __call__(self, obj: Obj) -> None:
         """Give an object the attributes of its model."""
         settle(self.model, self.machine)
-        _take(obj, self.model, self.machine, {})
+        _take(obj, self.model, self.machine, self.made)
 
 
 def settle(obj: Obj, apart: Machine | None = None) -> None:
@@ -91,7 +92,7 @@ def twin(value: Value, m: Machine, made: Twins) -> Value:
         out.kept, out.born, out.used = value.kept, value.born, value.used
         _take(out, value, m, made)
         if value.pending is not None:
-            out.pending = Like(m, value)
+            out.pending = Like(m, value, made)
     return out
 
 

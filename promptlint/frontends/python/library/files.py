@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from promptlint.frontends.documents import tree
     from promptlint.frontends.python.values.arguments import Arguments
 
+FOLDER = "folder"  # of a path: what is in front of its name
 _ROOT = "<root>"  # what the paths that are known from `__file__` begin with: the root of the project
 _TAIL = re.compile(r"[\w.-]*(?:/[\w.-]+)*/[\w.-]*\w\.\w{1,8}")
 
@@ -37,9 +38,19 @@ def end_of(value: Value | None) -> str | None:
     return found.group().lstrip("/") if found else None
 
 
-def path_value(path: str) -> Obj:
-    """Return a path object."""
-    return Obj(kind="path", name=path)
+def path_value(path: str, folder: Value | None = None) -> Obj:
+    """Return a path object; one below a folder that differs from run to run keeps what is known of that."""
+    out = Obj(kind="path", name=path)
+    if folder is not None:
+        out.attrs[FOLDER] = folder
+    return out
+
+
+def folder_of(value: Value | None) -> Value | None:
+    """Return the folder that a path begins with, if that changes: ``Path.cwd()``, ``tempfile.mkdtemp()``."""
+    if isinstance(value, Obj):
+        return value.attrs.get(FOLDER) if value.kind == "path" else None
+    return value if isinstance(value, Unknown) and value.cause is not None else None
 
 
 def text_of_file(m: Machine, path: str | None, frame: Frame) -> Str | None:
@@ -76,7 +87,7 @@ def attribute(m: Machine, obj: Obj, attr: str) -> Value | None:
     """Return an attribute of a path object."""
     if attr == "parent":
         parent = posixpath.dirname(obj.name)
-        return path_value(parent or ".")
+        return path_value(parent or ".", folder_of(obj))
     if attr in ("name", "stem", "suffix"):
         return Unknown(None, name=attr)
     return None
@@ -91,9 +102,10 @@ def method(m: Machine, obj: Obj, name: str, given: Arguments, node: ast.Call, fr
         if other is None:
             return Unknown(frame.module.place(node), name="path")
         if name == "with_suffix":
-            return path_value(posixpath.splitext(obj.name)[0] + other)
+            return path_value(posixpath.splitext(obj.name)[0] + other, folder_of(obj))
         base = obj.name if name == "joinpath" else posixpath.dirname(obj.name)
-        return path_value(posixpath.join(base, *(p for p in map(path_of, given.args) if p)))
+        parts = (p for p in map(path_of, given.args) if p)
+        return path_value(posixpath.join(base, *parts), folder_of(obj))
     if name in ("resolve", "absolute", "expanduser", "open", "__enter__", "as_posix", "decode"):
         return obj
     return None
@@ -102,31 +114,31 @@ def method(m: Machine, obj: Obj, name: str, given: Arguments, node: ast.Call, fr
 def joined(m: Machine, left: Value, right: Value) -> Obj | None:
     """Return ``path / other``."""
     base, tail = path_of(left), path_of(right)
-    if not (isinstance(left, Obj) and left.kind == "path"):
-        return (
-            path_value(tail)
-            if tail and isinstance(left, Unknown) and "/" in f"/{tail}" and "." in tail
-            else None
-        )
-    return path_value(posixpath.join(base or "", tail)) if tail else None
+    if not tail:
+        return None
+    if isinstance(left, Obj) and left.kind == "path":
+        return path_value(posixpath.join(base or "", tail), folder_of(left))
+    return path_value(tail, folder_of(left)) if isinstance(left, Unknown) and "." in tail else None
 
 
 def _path(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
     parts = [path_of(a) for a in given.args]
     if not parts:
         return path_value(".")
+    if parts == [None]:
+        return folder_of(given.args[0])
     known = [p for p in parts if p]
-    return path_value(posixpath.join(*known)) if known and parts[-1] else None
+    return path_value(posixpath.join(*known), folder_of(given.args[0])) if known and parts[-1] else None
 
 
 def _dirname(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
     path = path_of(given.args[0]) if given.args else None
-    return path_value(posixpath.dirname(path)) if path else None
+    return path_value(posixpath.dirname(path), folder_of(given.args[0])) if path else None
 
 
 def _same_path(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
     path = path_of(given.args[0]) if given.args else None
-    return path_value(path) if path else None
+    return path_value(path, folder_of(given.args[0])) if path else None
 
 
 def _open(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:

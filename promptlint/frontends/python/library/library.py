@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING
 from promptlint.catalog.model import Volatile
 from promptlint.frontends.python.evaluate import access, hints, mappings, methods, text
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, root_of
-from promptlint.frontends.python.library import dialogs, engines, files, holding, loading, named, standard
+from promptlint.frontends.python.library import (
+    dialogs,
+    engines,
+    files,
+    holding,
+    loading,
+    named,
+    patterns,
+    standard,
+)
 from promptlint.frontends.python.library.recent import WINDOWS, newest
 from promptlint.frontends.python.values.forms import is_history
 from promptlint.frontends.python.values.naming import HISTORY, SENDS, called_name
@@ -102,6 +111,9 @@ _COUNTS = re.compile(
 )
 
 
+_TABLES = (standard.HANDLERS, engines.HANDLERS, files.HANDLERS, patterns.HANDLERS)
+
+
 def _counted(path: str, given: Arguments, node: ast.Call, frame: Frame) -> Unknown | None:
     """Return how many turns a conversation has, or how long they are: more each time."""
     if not _COUNTS.fullmatch(path) or not any(map(_over_turns, [*given.args[:1], *given.keywords.values()])):
@@ -126,7 +138,8 @@ def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
     place = frame.module.place(node)
     if mappings.is_typed(path, given):
         path = "builtins.dict"
-    handler = standard.HANDLERS.get(path) or engines.HANDLERS.get(path) or files.HANDLERS.get(path)
+    handlers = (table.get(path) for table in _TABLES)
+    handler = next((found for found in handlers if found is not None), None)
     if handler is not None:
         result = handler(m, given, node, frame)
         if result is not None:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from promptlint.frontends.python.evaluate import access, functions, mappings, text
+from promptlint.frontends.python.evaluate import access, functions, mappings, protocols, text
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, fixed, root_of, unknown_like
 from promptlint.frontends.python.values import known
 from promptlint.frontends.python.values.arguments import Arguments
@@ -38,19 +38,11 @@ Handler = Callable[[Machine, "Arguments", ast.Call, Frame], Value | None]
 # ---------------------------------------------------------------------- builtins
 
 
-def shown(m: Machine, value: Obj, node: ast.expr | None, frame: Frame) -> Value | None:
-    """Return what ``str`` makes of an instance whose class says how it is shown."""
-    method = value.cls.find("__str__") if value.cls is not None else None
-    return (
-        functions.invoke(m, method, [value], {}, node, frame) if isinstance(method, FuncV) and node else None
-    )
-
-
 def _str(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
     if not given.args:
         return Str(())
     value = given.args[0]
-    if isinstance(value, Obj) and (made := shown(m, value, node, frame)) is not None:
+    if (made := protocols.shown(m, value, node, frame)) is not None:
         return made
     return Str(text.parts_of(value, frame.module.place(node.args[0]), frame.module.text(node.args[0])))
 
@@ -68,7 +60,7 @@ def _number(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value
 def _list(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
     if not given.args:
         return ListV([], depth=len(m.guards))
-    value = given.args[0]
+    value = protocols.iterated(m, given.args[0], node, frame)
     if isinstance(value, ListV):
         out = ListV(list(value.items), "list", value.order, len(m.guards))
         out.name, out.owner = value.name, value.owner
@@ -190,11 +182,6 @@ def _second(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value
     return given.args[1] if len(given.args) > 1 else None
 
 
-def _third(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
-    value = given.get(2, "string")
-    return value if isinstance(value, Str | Unknown) else None
-
-
 def _first_of(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
     if not given.args or not node.args:
         return None
@@ -203,6 +190,19 @@ def _first_of(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Val
         cause = Cause(_ENDLESS[path], Scope.REQUEST, path.removesuffix("()"), Confidence.HIGH, place)
         return Unknown(place, name="next", path="next()", cause=cause)
     return access.element(m, given.args[0], node.args[0], frame)
+
+
+def _reduced(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    from promptlint.frontends.python.evaluate import calls
+
+    known = access.elements(given.args[1]) if len(given.args) > 1 else None
+    values = [*given.args[2:3], *(known or ())]
+    if known is None or not values or len(values) > access.MAX_UNROLL:
+        return None
+    out: Value = values[0]
+    for value in values[1:]:
+        out = calls.apply(m, given.args[0], Arguments([out, value]), node, frame)
+    return out
 
 
 def _map(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
@@ -367,7 +367,8 @@ def _copy(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value |
     return mappings.copy_dict(value, value.depth) if isinstance(value, DictV) else value
 
 
-def _environ(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+def environ(m: Machine, given: Arguments, node: ast.expr, frame: Frame) -> Value:
+    """Return an environment variable."""
     label = access.plain(given.args[0]) if given.args else None
     default = given.args[1] if len(given.args) > 1 else None
     if isinstance(default, Str) and default.literal_length() > 40:
@@ -385,10 +386,6 @@ def _environ(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Valu
 
 def _context_var(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
     label = access.plain(given.args[0]) if given.args else None
-    default = given.get("default")
-    obj = Obj(kind="contextvar", name=label if isinstance(label, str) else "")
-    if isinstance(default, Str) and default.literal_length() > 40:
-        obj.attrs["value"] = default
     return Unknown(
         frame.module.place(node), name=label if isinstance(label, str) else "", path=str(label or "")
     )
@@ -455,13 +452,13 @@ HANDLERS: dict[str, Handler] = {
     "builtins.format": _format,
     "builtins.getattr": _getattr,
     "functools.partial": _partial,
+    "functools.reduce": _reduced,
     "textwrap.dedent": text.dedent,
     "inspect.cleandoc": text.dedent,
     "textwrap.indent": _same,
     "textwrap.fill": _same,
     "html.escape": _same,
     "html.unescape": _same,
-    "re.sub": _third,
     "textwrap.shorten": _same,
     "unicodedata.normalize": _second,
     "itertools.chain": _chain,
@@ -480,8 +477,8 @@ HANDLERS: dict[str, Handler] = {
     "copy.copy": _copy,
     "copy.deepcopy": _copy,
     "typing.cast": _second,
-    "os.environ.get": _environ,
-    "os.getenv": _environ,
+    "os.environ.get": environ,
+    "os.getenv": environ,
     "contextvars.ContextVar": _context_var,
     "types.MappingProxyType": _same,
     "builtins.staticmethod": _same,

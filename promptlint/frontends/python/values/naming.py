@@ -148,3 +148,17 @@ def holds_prompts(module: Module, cls: ClassV | None) -> bool:
     """Tell whether the name of a file or class says that prompts are made in it."""
     stem = module.path.rsplit("/", 1)[-1]
     return "prompt" in stem.lower() or (cls is not None and "prompt" in cls.name.lower())
+
+
+_GENERICS = frozenset(
+    (
+        *(f"builtins.{name}" for name in ("list", "dict", "set", "tuple", "frozenset")),
+        *(f"collections.{name}" for name in ("deque", "defaultdict")),
+    )
+)
+
+
+def is_generic(path: str) -> bool:
+    """Tell whether an outside name is that of a class that takes types: ``list[str]()``, ``Task[Plan](…)``."""
+    last = path.rpartition(".")[2]
+    return path in _GENERICS or (last[:1].isupper() and not last.isupper())

@@ -357,6 +357,9 @@ class Obj(Value):
         self.born = next(_made)
 
 
+HELD = "<held>"  # the attribute with the list, mapping or text that an object is: `class Prompt(list)`
+
+
 class Ext(Value):
     """Something outside the project, known by its dotted name: ``datetime.datetime``, ``openai.OpenAI()``."""
 
