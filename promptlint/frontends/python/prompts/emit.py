@@ -91,6 +91,7 @@ class Emitter:
     role: str = ""
     message: int = 0
     own: str = ""  # an element of the list that an object keeps and sends
+    sent: bool = False  # the whole of a request: a message alone may be a turn that is kept
     turns: bool = False  # what is appended are kept turns themselves, not a text that they are printed into
 
     def parts(self, parts: Iterable[Part], guards: tuple[Guard, ...] = ()) -> None:
@@ -204,7 +205,8 @@ class Emitter:
         if not any(value.get(k) is not None for k in _TEXT_KEYS):
             shown = serialised(value, place, skip=MARKERS)
             if _is_picture(value):
-                shown = map_holes(without_text(shown), partial(_pictured, at=place))
+                shown = without_text(shown)
+                shown = map_holes(shown, partial(_pictured, at=place)) if self.sent else shown
             self.parts(shown, guards)
         self.mark(value)
 

@@ -133,14 +133,22 @@ class Layouts(HistoryWatch):
         layout = self._layout(m, f"tool in {frame.where}", place, LayoutKind.PROMPT, Confidence.MEDIUM)
         self.add(m, layout.with_segments(tuple(emitter.segments), emitter.gaps))
 
-    def tool_text(self, m: Machine, value: Str, node: ast.AST, frame: Frame) -> None:
-        """Keep a text that becomes part of a tool's definition: who is given tools goes on when it has used one."""
+    def tool_text(self, m: Machine, value: Str, node: ast.AST, frame: Frame, *, sure: bool = False) -> None:
+        """Keep a text that becomes part of a tool's definition; ``sure`` tells that it does, whatever its name.
+
+        Who is given tools goes on when it has used one.
+        """
         place = frame.module.place(node)
         emitter = emitter_of(m)
         emitter.section = Section.TOOLS
         emitter.parts(value.parts)
         layout = self._layout(m, f"tool in {frame.where}", place, LayoutKind.PROMPT, Confidence.MEDIUM)
-        self.add(m, replace(layout, repeated=True).with_segments(tuple(emitter.segments), emitter.gaps))
+        self.add(
+            m,
+            replace(layout, repeated=layout.repeated or sure).with_segments(
+                tuple(emitter.segments), emitter.gaps
+            ),
+        )
 
     def _layout(
         self, m: Machine, name: str, place: Place, kind: LayoutKind, confidence: Confidence

@@ -117,13 +117,16 @@ class Recorder(Layouts):
         named = (k.value for k in decorator.keywords if k.arg is not None and is_description(k.arg))
         for said in (*decorator.args[:1], *named):
             if not isinstance(said, ast.Constant):
-                self.description(m, m.evaluate(said, frame), said, frame)
+                self.description(m, m.evaluate(said, frame), said, frame, sure=True)
 
-    def description(self, m: Machine, value: Value, node: ast.expr, frame: Frame) -> None:
+    def description(
+        self, m: Machine, value: Value, node: ast.expr, frame: Frame, *, sure: bool = False
+    ) -> None:
         """Something was described to a model, by a text or by a function that makes one for each request."""
-        made = engines.called(m, value, node, frame) if isinstance(value, FuncV) else value
+        anew = isinstance(value, FuncV)
+        made = engines.called(m, value, node, frame) if anew else value
         if isinstance(made, Str) and made.cause is not None:
-            self.tool_text(m, made, node, frame)
+            self.tool_text(m, made, node, frame, sure=sure or anew)
 
     def said(
         self, m: Machine, key: int | str, value: Value, given: Arguments, node: ast.Call, frame: Frame

@@ -77,6 +77,7 @@ def request(
     """Return the layout of one request; None where nothing of it is known."""
     place = frame.module.place(node)
     emitter = emitter_of(m)
+    emitter.sent = True
     carried: dict[str, list[tuple[str, Value, ast.AST]]] = {}
     options = engines.carried(sink, given, "options")
     within = text.keys_of(options) if isinstance(options, DictV) else getattr(options, "attrs", {})

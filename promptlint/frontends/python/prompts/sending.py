@@ -60,8 +60,9 @@ def _written(node: ast.JoinedStr) -> int:
 
 
 def _is_text(node: ast.AST) -> bool:
-    if isinstance(node, ast.JoinedStr):
-        return _written(node) >= MIN_TEXT
+    if isinstance(node, ast.JoinedStr):  # ``f"{header}\n{RULES}"`` has hardly a word of its own
+        several = sum(isinstance(part, ast.FormattedValue) for part in node.values) > 1
+        return several or _written(node) >= MIN_TEXT
     if isinstance(node, ast.Call):
         return isinstance(node.func, ast.Attribute) and node.func.attr in _MAKING
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mod)
