@@ -33,6 +33,8 @@ def loop(system: str, before: str = "pass", first: str = "pass", last: str = "pa
         ("step = 0", "step += 1", "pass"),
         ("step = 0", "pass", "step += 1"),
         ("step = 0", "pass", "step = step + 1"),
+        ("step = budget(question)", "pass", "step -= 1"),
+        ("step = budget(question)", "pass", "step = step - 1"),
     ],
 )
 def test_counters(program: Run, before: str, first: str, last: str) -> None:

@@ -140,6 +140,22 @@ def test_arguments_that_a_condition_adds(program: Run, given: str, expected: lis
     assert found.seen == expected
 
 
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        ("'large' if turn == 0 else 'small'", ["parameter-flips"]),
+        ("'large' if enabled else 'small'", []),
+        ("'large' if attempt == 0 else 'small'", []),  # where the first has failed
+    ],
+)
+def test_another_model_within_a_conversation(program: Run, model: str, expected: list[str]) -> None:
+    found = program(
+        "from openai import OpenAI\ndef run(messages, enabled, attempt):\n    for turn in range(9):\n"
+        f"        OpenAI().chat.completions.create(model={model}, messages=messages)\n"
+    )
+    assert found.seen == expected
+
+
 def test_the_conditions_that_choose_a_model(program: Run) -> None:
     found = program(
         """

@@ -278,7 +278,9 @@ def _forget(frame: Frame, body: list[ast.stmt], loop: int) -> None:
             and _replaces(node, target.id)
         ):
             frame.names[target.id] = Unknown(frame.module.place(target), name=target.id, path=target.id)
-        elif isinstance(old, Const):
+        elif isinstance(old, Const) or (
+            isinstance(old, Unknown) and not old.loop and _steps(node, target.id)
+        ):
             counts = isinstance(node, ast.AugAssign) or _counts_up(node, target.id)
             frame.names[target.id] = Unknown(
                 frame.module.place(target),
@@ -302,6 +304,14 @@ def _counts_up(node: ast.AST, name: str) -> bool:
     return isinstance(value, ast.BinOp) and any(
         isinstance(side, ast.Name) and side.id == name for side in (value.left, value.right)
     )
+
+
+def _steps(node: ast.AST, name: str) -> bool:
+    """Tell whether a statement is ``left -= 1``, of a number that nothing else is known of."""
+    value = node.value if isinstance(node, ast.AugAssign) else None
+    if value is None and _counts_up(node, name):
+        value = node.value.right  # type: ignore[attr-defined]
+    return isinstance(value, ast.Constant) and isinstance(value.value, int)
 
 
 def _statements(body: Iterable[ast.stmt]) -> Iterable[ast.AST]:

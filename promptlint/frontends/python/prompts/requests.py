@@ -17,7 +17,7 @@ from promptlint.frontends.python.prompts.emit import emitter_of
 from promptlint.frontends.python.readings.turnlists import last_name
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.forms import promptish
-from promptlint.frontends.python.values.naming import HISTORY
+from promptlint.frontends.python.values.naming import HISTORY, RETRIES
 from promptlint.frontends.python.values.pieces import Alt
 from promptlint.frontends.python.values.values import (
     ABSENT,
@@ -210,7 +210,9 @@ def _parameters(
                 out.extend(_parameter(key, one, place) for key, one in inner if any(_switches(one)))
             choices = whole.choices
             out.extend(injection_points(name, value, place))
-            guard = _flip(value) if what == "parameter" and len(choices) > 1 else None
+            guard = _flip(value) if what != "key" and len(choices) > 1 else None
+            if guard is not None and what == "model" and RETRIES.search(guard.expression):
+                guard = None  # another model where the first has failed
             guard = guard or _switch(value, switched)
             if guard is not None:
                 cause = Cause(
