@@ -147,3 +147,17 @@ def test_a_path_below_a_folder_that_differs(system: Callable[..., str], path: st
 @pytest.mark.parametrize("variable", ["os.environ['HOME']", "os.environ.get('HOME')", "os.getenv('HOME')"])
 def test_environment_variables(system: Callable[..., str], variable: str) -> None:
     assert "~environment/machine}" in system(f"f'Home is {{{variable}}}.'", HEAD)
+
+
+@pytest.mark.parametrize(
+    ("head", "call"),
+    [
+        ("from importlib.resources import files", "files('app.texts').joinpath('plan.md').read_text()"),
+        ("from importlib import resources", "(resources.files('app.texts') / 'plan.md').read_text()"),
+        ("from importlib import resources", "resources.read_text('app.texts', 'plan.md')"),
+        ("import pkgutil", "pkgutil.get_data('app', 'texts/plan.md').decode()"),
+    ],
+)
+def test_a_file_in_a_package(system: Callable[..., str], head: str, call: str) -> None:
+    files = {"app/texts/plan.md": "Plan first."}
+    assert system(call, head, files=files, path="app/ask.py") == "Plan first."

@@ -147,6 +147,22 @@ def _open(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value |
     return path_value(path) if path else None
 
 
+def _resources(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value:
+    """Return the folder of a package, named as a text, or of the file's own."""
+    package = given.get(0, "anchor", "package")
+    named = package.plain() if isinstance(package, Str) else None
+    own = posixpath.join(_ROOT, posixpath.dirname(frame.module.path))
+    return path_value(named.replace(".", "/") if named else own)
+
+
+def _resource(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    """Return the text of a file in a package: ``read_text("app.prompts", "plan.md")``."""
+    folder, name = _resources(m, given, node, frame), path_of(given.get(1, "resource"))
+    if not (isinstance(folder, Obj) and name):
+        return None
+    return read(m, path_value(posixpath.join(folder.name, name)), node, frame)
+
+
 def _loads(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
     """Parse text or an open file of the project as the data that it is."""
     value = given.args[0] if given.args else None
@@ -225,7 +241,8 @@ HANDLERS: dict[str, Callable[..., Value | None]] = {
     "tomllib.load": _loads,
     "tomllib.loads": _loads,
     "toml.load": _loads,
-    "importlib.resources.files": lambda m, g, n, f: path_value(
-        posixpath.join(_ROOT, posixpath.dirname(f.module.path))
-    ),
+    "importlib.resources.files": _resources,
+    "importlib_resources.files": _resources,
+    "importlib.resources.read_text": _resource,
+    "pkgutil.get_data": _resource,
 }

@@ -17,7 +17,7 @@ from promptlint.frontends.python.prompts.emit import emitter_of
 from promptlint.frontends.python.readings.turnlists import last_name
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.forms import promptish
-from promptlint.frontends.python.values.naming import HISTORY, RETRIES
+from promptlint.frontends.python.values.naming import HISTORY
 from promptlint.frontends.python.values.pieces import Alt
 from promptlint.frontends.python.values.values import (
     ABSENT,
@@ -57,6 +57,7 @@ _WITHIN = re.compile(
     r"message|history|turn|step|round|iteration|attempt|retry|is_first|(?:\b|_)(?:last|final)(?:\b|_)|continuation|tool_use",
     re.IGNORECASE,
 )
+_BY_TURN = re.compile(r"(?:\b|_)(?:turn|step|round|iteration|cycle)s?(?:\b|_)", re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _GROW = ("append", "extend", "insert", "add", "remove", "pop", "clear", "update")
 
@@ -211,8 +212,8 @@ def _parameters(
             choices = whole.choices
             out.extend(injection_points(name, value, place))
             guard = _flip(value) if what != "key" and len(choices) > 1 else None
-            if guard is not None and what == "model" and RETRIES.search(guard.expression):
-                guard = None  # another model where the first has failed
+            if guard is not None and what == "model" and not (m.loops and _BY_TURN.search(guard.expression)):
+                guard = None  # chosen by what is asked, or another one where the first has failed
             guard = guard or _switch(value, switched)
             if guard is not None:
                 cause = Cause(
