@@ -202,6 +202,36 @@ def test_a_loop_over_parts_that_are_there_under_conditions(program: Run, make: s
     assert program(SECTIONS.format(make=make)).text == SHOWN
 
 
+@pytest.mark.parametrize(
+    ("shown", "text"),
+    [
+        (
+            "''.join(map(str.upper, parts))",
+            "BE KIND TO EACH OF THEM, ALWAYS AND EVERYWHERE.[brief? BE BRIEF.]",
+        ),
+        (
+            "''.join(map(lambda part: part + '!', parts))",
+            "Be kind to each of them, always and everywhere.![brief? Be brief.!]",
+        ),
+        (
+            "''.join(f'{i}. {p}' for i, p in enumerate(parts))",
+            "{i}. Be kind to each of them, always and everywhere.[brief? {i}. Be brief.]",
+        ),
+        (
+            "''.join(sorted(parts, key=lambda part: -len(part)))",
+            "Be kind to each of them, always and everywhere.[brief? Be brief.]",
+        ),
+    ],
+)
+def test_what_is_made_of_parts_under_conditions_keeps_these(program: Run, shown: str, text: str) -> None:
+    found = program(
+        "from openai import OpenAI\ndef ask(brief):\n    parts = ['Be kind to each of them, always and everywhere.']\n"
+        "    if brief:\n        parts.append('Be brief.')\n"
+        f"    OpenAI().chat.completions.create(messages=[{{'role': 'system', 'content': {shown}}}])\n"
+    )
+    assert found.text == f"<system>{text}"
+
+
 def test_a_loop_over_the_keys_of_a_mapping(program: Run) -> None:
     found = program(
         "from openai import OpenAI\n"

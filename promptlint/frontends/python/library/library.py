@@ -144,6 +144,9 @@ def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
         result = handler(m, given, node, frame)
         if result is not None:
             return result
+    if path.startswith("builtins.str.") and given.args:  # map(str.strip, lines)
+        said = replace(given, args=given.args[1:])
+        return methods.method(m, given.args[0], path.rpartition(".")[2], said, node, frame)
     if (number := _counted(path, given, node, frame)) is not None:
         return number
     if path in _LOSSY:

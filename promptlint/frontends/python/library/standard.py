@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from promptlint.frontends.python.evaluate import access, functions, mappings, protocols, text
+from promptlint.frontends.python.evaluate import access, functions, mappings, protocols, rounds, text
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, fixed, root_of, unknown_like
 from promptlint.frontends.python.values import known
 from promptlint.frontends.python.values.arguments import Arguments
@@ -132,7 +132,7 @@ def _in_order(m: Machine, value: Value, given: Arguments, node: ast.Call, frame:
 def by_key(m: Machine, items: list[Item], given: Arguments, node: ast.Call, frame: Frame) -> list[Item]:
     """Return elements in the order of their keys, ``key=lambda section: section.priority``, where all are known."""
     key, reverse = given.keywords.get("key"), access.plain(given.keywords.get("reverse", Const(False)))
-    if not isinstance(key, FuncV) or len(items) > MAX_SORTED or any(i.spread or i.guards for i in items):
+    if not isinstance(key, FuncV) or len(items) > MAX_SORTED or any(i.spread for i in items):
         return items
     keys = [access.plain(functions.invoke(m, key, [i.value], {}, node, frame)) for i in items]
     numbers = [k for k in keys if isinstance(k, int | float)]
@@ -210,13 +210,16 @@ def _map(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | 
 
     if len(given.args) < 2 or len(node.args) < 2:
         return None
-    known = access.elements(given.args[1])
     func = given.args[0]
-    if known is not None and len(known) <= 16:
-        return ListV(
-            [Item(calls.apply(m, func, Arguments([v]), node, frame)) for v in known],
-            depth=len(m.guards),
-        )
+    known = rounds.unrolled(m, given.args[1], node.args[1], frame, fills=True)
+    if known is not None:
+        out = ListV([], depth=len(m.guards))
+        for item in known:
+            with m.under(*item.guards):
+                out.items.append(
+                    Item(calls.apply(m, func, Arguments([item.value]), node, frame), item.guards)
+                )
+        return out
     one = access.element(m, given.args[1], node.args[1], frame)
     out = ListV([Item(calls.apply(m, func, Arguments([one]), node, frame), spread=True)], depth=len(m.guards))
     out.order = access.order_of(given.args[1])
@@ -231,8 +234,14 @@ def _enumerate(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Va
         first = given.args[1] if len(given.args) > 1 else given.keywords.get("start", Const(0))
         start = first.value if isinstance(first, Const) and isinstance(first.value, int) else 0
         return ListV([Item(ListV([Item(Const(start + i)), Item(v)], "tuple")) for i, v in enumerate(known)])
+    index = Unknown(frame.module.place(node), name="index", multiline=False)
+    if (some := rounds.unrolled(m, given.args[0], node.args[0], frame)) is not None:
+        return ListV(
+            [Item(ListV([Item(index), Item(item.value)], "tuple"), item.guards) for item in some],
+            depth=len(m.guards),
+        )
     one = access.element(m, given.args[0], node.args[0], frame)
-    pair = ListV([Item(Unknown(frame.module.place(node), name="index", multiline=False)), Item(one)], "tuple")
+    pair = ListV([Item(index), Item(one)], "tuple")
     return ListV([Item(pair, spread=True)], order=access.order_of(given.args[0]))
 
 
