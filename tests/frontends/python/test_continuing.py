@@ -243,3 +243,26 @@ def send(messages: {annotation}):
     return results
 """)
     assert rewritten(found) == ([sent] if changed else [])
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        ('"\\n".join(f"{t.who}: {t.what}" for t in reversed(turns))', True),
+        ('"\\n".join(str(t) for t in turns[::-1])', True),
+        ('"\\n".join(backwards)', True),
+        ('"\\n".join(backwards[::-1])', False),
+        ('"\\n".join(reversed(backwards))', False),
+        ('"\\n".join(str(t) for t in turns)', False),
+        ('"\\n".join(reversed(names))', False),
+    ],
+)
+def test_a_text_that_begins_with_the_newest_turn(talking: Run, made: str, told: bool) -> None:
+    found = talking(f"""
+def shown(turns, names):
+    backwards = []
+    for turn in reversed(turns):
+        backwards.append(f"{{turn.role}}: {{turn.what}}")
+    return {made}
+""")
+    assert places(found) == ([("history-inserted", made)] if told else [])

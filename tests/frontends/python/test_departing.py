@@ -139,3 +139,36 @@ def sent(messages, store, q):
     return messages[:1] + [{extra}] + messages[1:]
 """)
     assert places(found) == ([("history-inserted", told)] if told else [])
+
+
+def test_the_last_turn_of_a_copy_by_a_name(talking: Run) -> None:
+    found = talking("""
+def sent(messages, note):
+    outgoing = deepcopy(messages)
+    last = outgoing[-1]
+    last["content"] = last["content"] + note
+    return outgoing
+""")
+    assert places(found) == [("history-rewritten", 'last["content"]')]
+
+
+@pytest.mark.parametrize(
+    ("others", "text", "more"),
+    [
+        ("messages[:-1]", 'f"{found}\\n{last.text}"', True),
+        ("messages[:-1]", 'f"{found}\\n{messages[-1].text}"', True),
+        # Nothing besides; the turn in front of it is not sent; another list.
+        ("messages[:-1]", 'f"Question: {last.text}"', False),
+        ("[]", 'f"{found}\\n{last.text}"', False),
+        ("others[:-1]", 'f"{found}\\n{last.text}"', False),
+    ],
+)
+def test_the_last_turn_alone_says_more(talking: Run, others: str, text: str, more: bool) -> None:
+    found = talking(f"""
+def sent(messages, others, found):
+    last = messages[-1]
+    out = [as_sent(m) for m in {others}]
+    out.append({{"role": "user", "content": {text}}})
+    return out
+""")
+    assert places(found) == ([("history-rewritten", text)] if more else [])

@@ -32,6 +32,27 @@ def test_walk_is_that_of_the_library(text: str) -> None:
     assert nodes.walk(tree) == [n for n in ast.walk(tree) if not isinstance(n, _LEFT_OUT)]
 
 
+@pytest.mark.parametrize(
+    ("written", "parts"),
+    [
+        (
+            "old, self.rest = self.rest[:-9], self.rest[-9:]",
+            ["old = self.rest[:-9]", "self.rest = self.rest[-9:]"],
+        ),
+        ("low, high = 20, 80", ["low = 20", "high = 80"]),
+        # The second reads what the first one sets; something is spread; it is one value.
+        ("a, b = b, a", ["a, b = (b, a)"]),
+        ("a, *b = x, y", ["a, *b = (x, y)"]),
+        ("a, b = c", ["a, b = c"]),
+        ("a = b = x, y", ["a = b = (x, y)"]),
+    ],
+)
+def test_assignments_that_stand_in_one(written: str, parts: list[str]) -> None:
+    tree = nodes.split(ast.parse(f"if x:\n    {written}"))
+    (test,) = tree.body
+    assert [ast.unparse(n) for n in getattr(test, "body", [])] == parts
+
+
 def test_statements_are_those_inside_compound_ones() -> None:
     (function,) = ast.parse(_TEXT).body
     assert isinstance(function, ast.FunctionDef)

@@ -60,6 +60,7 @@ class Game:
     [
         ("turn(self)", "f'You are here: {self.world.describe()}'", ["PL312"]),
         ("turn(self)", "'You are here: {place}'.format(place=self.world.describe())", ["PL312"]),
+        ("turn(self)", "'You did: ' + ''.join(f'{d}; ' for d in self.done)", ["PL312"]),
         # What the object was made with, and what a caller wants.
         ("turn(self)", "f'You are here: {self.world.name}'", []),
         ("persona(self, text)", "text", []),

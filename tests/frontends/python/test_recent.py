@@ -33,6 +33,9 @@ ALL = "'SELECT role, content FROM turns WHERE chat = ? ORDER BY id"
         ("reversed(session.query(Turn).order_by(Turn.id.desc()).limit(9).all())", True),
         ("redis.lrange(chat, -20, -1)", True),
         ("channel.history(limit=15)", True),
+        ("db.turns.find({'chat': chat}).sort('ts', DESCENDING).limit(9)", True),
+        ("chat.recent_messages(9)", True),
+        ("chat.get_history(limit=9)", True),
         ("db.execute('SELECT * FROM turns').fetchall()[-20:]", False),  # the list has no name
         # All of them, in the order in which they were said; the first of them.
         (f"db.execute({ALL}', (chat,)).fetchall()", False),
@@ -40,6 +43,9 @@ ALL = "'SELECT role, content FROM turns WHERE chat = ? ORDER BY id"
         ("session.query(Turn).order_by(Turn.id).limit(9).all()", False),
         ("redis.lrange(chat, 0, -1)", False),
         ("channel.history()", False),
+        ("db.turns.find({'chat': chat}).sort('ts', ASCENDING).limit(9)", False),
+        ("chat.get_history()", False),
+        ("chat.last_messages(1)", False),
     ],
 )
 def test_turns_made_of_rows(program: Run, rows: str, cut: bool) -> None:
@@ -85,3 +91,9 @@ def test_memories_of_libraries(program: Run, made: str, cut: bool) -> None:
     name = made.partition("(")[0]
     found = program(f"from langchain.memory import {name}\nmemory = {made}\n")
     assert found.seen == (["history-cut"] if cut else [])
+
+
+def test_an_agent_of_a_library_that_sends_the_newest_of_what_it_keeps(program: Run) -> None:
+    found = program("from agno.agent import Agent\nAgent(instructions='Be brief', num_history_runs=3)\n")
+    [seen] = {o.place: o for o in found.observations}.values()
+    assert (seen.what, found.source(seen.place)) == ("history-cut", "num_history_runs=3")

@@ -249,3 +249,64 @@ class Chat:
 def test_what_is_cut_by_who_asks_whether_it_is_full(talking: Run, test: str, asks: str, rare: bool) -> None:
     found = talking(COMPACTED.format(test=test, asks=asks))
     assert (found.seen == []) == rare
+
+
+@pytest.mark.parametrize(
+    ("step", "gone"),
+    [
+        ("if len(self.said) > self.limit: del self.said[1:3]", "self.said[1:3]"),
+        ("if len(self.said) > self.limit: del self.said[0]", "self.said[0]"),
+        ("old, self.said = self.said[:-9], self.said[-9:]", "self.said[-9:]"),
+        ("self.said = deque(self.said, maxlen=40)", "deque(self.said, maxlen=40)"),
+        # The last ones are taken back; in a large step; without a limit; what others keep, or look at the first for.
+        ("if len(self.said) > self.limit: del self.said[-2:]", ""),
+        ("if len(self.said) > 40: del self.said[:20]", ""),
+        ("self.said = deque(self.said, maxlen=None)", ""),
+        ("if len(self.call_history) > self.limit: self.call_history.pop(0)", ""),
+        ("while self.said[0].at < now - self.limit: self.said.pop(0)", ""),
+        ("while len(self.said) > 0 and self.said[0].odd: self.said.pop(0)", ""),
+    ],
+)
+def test_what_is_taken_off_a_list_that_messages_are_added_to(talking: Run, step: str, gone: str) -> None:
+    found = talking(f"""
+class Bot:
+    def add(self, role, text, now):
+        self.said.append({{"role": role, "content": text}})
+        {step}
+""")
+    assert cut(found) == ([gone] if gone else [])
+
+
+@pytest.mark.parametrize(("owner", "cut_"), [("ChatMemory", True), ("Deliveries", False)])
+def test_a_plain_name_in_a_class_that_is_named_after_a_conversation(
+    talking: Run, owner: str, cut_: bool
+) -> None:
+    found = talking(f"""
+class {owner}:
+    def recent(self, turn):
+        if len(self.entries) > self.limit: self.entries.pop(0)
+""")
+    assert cut(found) == (["self.entries.pop(0)"] if cut_ else [])
+
+
+def test_turns_that_are_cut_while_a_script_runs(talking: Run) -> None:
+    found = talking("""
+messages = []
+while True:
+    messages.append({"role": "user", "content": input()})
+    if len(messages) > 30: messages = messages[2:]
+""")
+    assert "messages[2:]" in cut(found)
+
+
+def test_a_file_without_a_message(talking: Run) -> None:
+    found = talking("""
+def shown(events, rules):
+    lines = []
+    for event in reversed(events):
+        size += len(event)
+        if size > 4000: break
+        lines.insert(0, str(event))
+    return rules + "\\n".join(lines)
+""")
+    assert cut(found) == ["size > 4000"]

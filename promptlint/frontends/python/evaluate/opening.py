@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from promptlint.frontends.python.evaluate import access
 from promptlint.frontends.python.library.engines import role_of
 from promptlint.frontends.python.values.forms import CONTENT
-from promptlint.frontends.python.values.pieces import Hole, flat
+from promptlint.frontends.python.values.pieces import Hole, Loop, flat
 from promptlint.frontends.python.values.values import DictV, ListV, Obj, Str, Value
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def set_again(m: Machine, node: ast.expr, turns: Value, value: Str, frame: Frame
     given = {a.arg for a in (*args.posonlyargs, *args.args, *args.kwonlyargs)} - {"self"}
     holes = [part for part in flat(value.parts) if isinstance(part, Hole)]
     # What a caller gives is set when somebody wants it: a persona, a language.
-    return any(hole.call for hole in holes) and not any(
+    listed = any(isinstance(part, Loop) for part in value.parts)  # what it lists, the object may add to
+    return (listed or any(hole.call for hole in holes)) and not any(
         hole.root in given or not given.isdisjoint(_WORD.findall(hole.expression)) for hole in holes
     )

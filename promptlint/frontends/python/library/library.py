@@ -20,7 +20,7 @@ from promptlint.frontends.python.library import (
     patterns,
     standard,
 )
-from promptlint.frontends.python.library.recent import WINDOWS, newest
+from promptlint.frontends.python.library.recent import KEEPS_NEWEST, WINDOWS, newest
 from promptlint.frontends.python.values.forms import is_history
 from promptlint.frontends.python.values.naming import HISTORY, SENDS, called_name
 from promptlint.frontends.python.values.pieces import Hole, Part, flat, text_of, worst
@@ -171,6 +171,9 @@ def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
         )
     if path.endswith(_ENDS_OF_WINDOWS):
         m.recorder.windowed(node, frame)
+    for keyword in node.keywords:
+        if keyword.arg in KEEPS_NEWEST:
+            m.recorder.windowed(keyword, frame)
     templates = holding.taken(given)
     made = (
         (None if templates else dialogs.made(m, path, given, node, frame))  # what runs one may be called so
@@ -291,7 +294,10 @@ def unknown_call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, 
         cause = worst(owner, given.cause) if short == "replace" else owner
         return Unknown(place, name=base, path=path, cause=cause, loop=callee.loop)
     found = volatile(m, path, given, node, frame)
-    if found is not None and (turns := _turns_of_session(found, given, place)) is not None:
+    last = newest(short, given, node, frame) if found is not None and found.kind is Kind.HISTORY else None
+    if last is not None:
+        found = replace(last, variant="cut")  # turns they are, whatever is made of them
+    elif found is not None and (turns := _turns_of_session(found, given, place)) is not None:
         return turns
     if found is not None and not (found.kind is Kind.RANDOM and owner is None and _seeded_receiver(path)):
         return Unknown(

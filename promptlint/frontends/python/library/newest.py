@@ -6,7 +6,7 @@ import ast
 import re
 
 _NEWEST = re.compile(r"\bORDER\s+BY\b.*\bDESC\b.*\bLIMIT\b", re.IGNORECASE | re.DOTALL)
-_LAST_FIRST = re.compile(r"order_by\(.*(?:desc\(|[\"']-)|sort\(.*-1", re.DOTALL)
+_LAST_FIRST = re.compile(r"order_by\(.*(?:desc\(|[\"']-)|sort\(.*(?:-1|desc)", re.DOTALL | re.IGNORECASE)
 
 
 def is_newest(node: ast.Subscript) -> bool:

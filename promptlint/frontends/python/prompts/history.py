@@ -108,8 +108,8 @@ class HistoryWatch(ABC):
         if name == "ltrim" and cause.place is not None and _talks_to_model(frame):
             self.observe(Observation("history-cut", cause.place, cause.what, confidence=Confidence.MEDIUM))
 
-    def windowed(self, node: ast.Call, frame: Frame) -> None:
-        """``ConversationBufferWindowMemory(k=5)``: a library keeps the newest turns."""
+    def windowed(self, node: ast.Call | ast.keyword, frame: Frame) -> None:
+        """``ConversationBufferWindowMemory(k=5)``, ``Agent(num_history_runs=3)``: a library keeps the newest turns."""
         self._tell("history-cut", node, frame)
 
     def _tell(self, what: str, node: ast.AST, frame: Frame) -> None:

@@ -17,6 +17,7 @@ import re
 
 from promptlint.frontends.python.readings import turns
 from promptlint.frontends.python.readings.turnlists import (
+    OF_TALK,
     SUMMARY,
     Body,
     Function,
@@ -151,6 +152,7 @@ def _taken_in_front(body: Body) -> Seen:
             and call.func.attr in ("pop", "popleft")
             and isinstance(call.func.value, ast.Attribute)
             and last_name(call.func.value.value) == "self"
+            and (is_turns(call.func.value) or OF_TALK.search(body.owner))
             and (call.func.attr == "popleft" or (call.args and getattr(call.args[0], "value", None) == 0))
         ):
             yield "history-cut", call

@@ -28,7 +28,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import TypeGuard
 
-from promptlint.frontends.python.readings.ending import Ending, Run, ending
+from promptlint.frontends.python.readings.ending import Ending, Run, ending, set_in
 from promptlint.frontends.python.readings.turnlists import (
     Body,
     Seen,
@@ -77,6 +77,7 @@ def continuing(body: Body) -> Seen:
     yield from _picked(it)
     yield from _taken(it)
     yield from _begun_anew(it)
+    yield from _newest_first(it)
 
 
 def _limited(it: Ending) -> Iterator[int]:
@@ -231,6 +232,33 @@ def _begun_anew(it: Ending) -> Seen:
             own = [p for p in parts if isinstance(p, ast.Subscript) and ast.unparse(p.value) == same]
             if own and own[0] is parts[0] and len(parts) > 1 and not any(map(_is_rest, own)):
                 yield "history-rewritten", node
+
+
+def _newest_first(it: Ending) -> Seen:
+    """Yield the turns of which a text is made that begins with the newest: ``"\\n".join(map(str, reversed(turns)))``."""
+    backwards = {
+        to.id
+        for run in it.runs
+        if run.backwards and not any(isinstance(n, ast.Return | ast.Break) for n in run.inside)
+        for to, value in added_to(run.inside)
+        if isinstance(to, ast.Name)
+        and to.id not in set_in(run.inside)
+        and not run.turns.isdisjoint(names_of(value))
+    }
+    turned = {
+        name
+        for name in backwards
+        if re.search(
+            rf"reversed\({name}\)|{name}\.(reverse|insert|appendleft)\(|{name}\[::-1\]|\+ {name}\b",
+            it.text,
+        )
+    }
+    for call in it.body.of(ast.Call):
+        if called_name(call) == "join" and len(call.args) == 1 and isinstance(call.func, ast.Attribute):
+            given = call.args[0]
+            how = order(given)
+            if (how.backwards and it.is_turns(how.whole)) or last_name(given) in backwards - turned:
+                yield "history-inserted", call
 
 
 def _is_rest(part: ast.Subscript) -> bool:

@@ -53,6 +53,7 @@ def departing(body: Body) -> Seen:
         return
     made = made_in(body)
     if cut:
+        yield from _last_says_more(body, made)
         for whole in (*body.of(ast.BinOp), *body.of(ast.List)):
             yield from _between(whole, body.lists)
             yield from _looked_up_in_front(whole, body, made)
@@ -173,18 +174,53 @@ def _last_turn(target: ast.expr) -> str | None:
     return None
 
 
+def _last_says_more(body: Body, made: dict[str, ast.expr]) -> Seen:
+    """Yield what the last turn is sent with, where all turns in front of it are sent as they are.
+
+    ``for m in turns[:-1]: out.append(m)``, and then a message of ``f"{documents}\\n{turns[-1].text}"``.
+    """
+    others = {
+        ast.unparse(part.value)
+        for part in body.of(ast.Subscript)
+        if _from_end(part, "upper") == "1" and _turns_of(part, body.lists) is not None
+    }
+    named = {name for name, value in made.items() if _last_of(value) in others}
+    for node in (*body.of(ast.Dict), *body.of(ast.Call)) if others else ():
+        text = user_text(node)
+        if text is not None and isinstance(
+            written := made.get(last_name(text) or "", text), ast.JoinedStr | ast.BinOp
+        ):
+            holes = [n.value for n in walk(written) if isinstance(n, ast.FormattedValue)]
+            own = [h for h in holes if any(_last_of(n) in others or last_name(n) in named for n in walk(h))]
+            if own and len(own) < len(holes):
+                yield "history-rewritten", text
+
+
+def _last_of(node: ast.AST) -> str | None:
+    """Return the list whose last turn an expression is, or is a part of: ``turns[-1]["content"]``."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        if isinstance(node, ast.Subscript) and ast.unparse(node.slice) == "-1":
+            return ast.unparse(node.value)
+        node = node.value
+    return None
+
+
 def _copied(body: Body) -> Seen:
     """Yield where the last turn of a copy is given another text: the next request has it without."""
     copies: set[str] = set()
+    last: dict[str, str] = {}  # the names of last turns, with the lists that they are of
     for node in body.steps:  # in the order of the text
         if not isinstance(node, ast.Assign):
             continue
         target = node.targets[0]
-        if isinstance(target, ast.Name) and _is_copy(node.value, body.lists):
-            copies.add(target.id)
+        if isinstance(target, ast.Name):
+            if _is_copy(node.value, body.lists):
+                copies.add(target.id)
+            elif (owner := _last_turn(node.value)) is not None:
+                last[target.id] = owner
         elif (
             isinstance(target, ast.Subscript | ast.Attribute)
-            and _last_turn(target) in copies
+            and (_last_turn(target) or last.get(last_name(target.value) or "")) in copies
             and (user_text(node.value) or "content" in ast.unparse(target))
             and not isinstance(node.value, ast.Constant)
         ):

@@ -15,10 +15,18 @@ from __future__ import annotations
 import ast
 import re
 
-from promptlint.frontends.python.readings.turnlists import Body, Seen, is_turns, last_name, parts_of
+from promptlint.frontends.python.readings.turnlists import (
+    Body,
+    Seen,
+    is_negative,
+    is_turns,
+    last_name,
+    parts_of,
+)
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.naming import called_name
 
+_OF_TURNS = re.compile(r"memory|histor|messages|conversation|turns", re.IGNORECASE)
 _TRIMS = re.compile(r"^(trim|trim_messages|truncate_messages|trim_history)$")
 # What a function does that gives a window of a conversation for a request, not for somebody to look at.
 _FOR_A_REQUEST = re.compile(
@@ -29,6 +37,9 @@ _MANY = re.compile(r"max|limit|budget|remain|quota|token|keep|to_remove|to_delet
 _OF_TOOLS = re.compile(
     r"(!=|not in)\s*\(?['\"](tool|function|tool_result|thinking|reasoning)['\"]|not .*tool_calls"
 )
+_TOO_OLD = re.compile(
+    r"(\b|_)(now|cutoff|ttl|expir\w*|max_age|deadline|time)(\b|_)[^=]*[<>]|[<>][^=]*(\b|_)(now|cutoff|ttl|expir\w*|max_age)\b"
+)
 # Whoever deletes one message, or moves the system's, does not shorten a conversation.
 _BY_WHAT_IT_IS = re.compile(r"(\.|_|\b)(id|uid|uuid|key|role)\b")
 
@@ -38,25 +49,39 @@ def dropping(body: Body) -> Seen:
     yield from _windows(body)
     yield from _taken_out(body)
     for node in body.of(ast.Call):
-        if node.args and _TRIMS.search(called_name(node)):
-            by = {keyword.arg for keyword in node.keywords}
-            if is_turns(node.args[0]) and by & {"max_tokens", "max_length", "token_counter"}:
-                yield "history-cut", node
-    yield from _kinds_left_out(body)
+        if _trims(node):
+            yield "history-cut", node
+        for keyword in node.keywords:  # ``memory.to_messages(start_index=-n)``
+            from_end = is_negative(keyword.value) and (keyword.arg or "").startswith("start")
+            if from_end and _OF_TURNS.search(ast.unparse(node.func)):
+                yield "history-cut", keyword.value
+    yield from _left_out(body)
 
 
-def _kinds_left_out(body: Body) -> Seen:
-    """Yield where an object drops the results of tools from the turns that it keeps, all but the newest of which were sent."""
+def _trims(call: ast.Call) -> bool:
+    """Tell whether a call has a library trim turns, those that it is given or those of a chain that it stands in."""
+    if not _TRIMS.search(called_name(call)) or (call.args and not is_turns(call.args[0])):
+        return False
+    by = {keyword.arg for keyword in call.keywords}
+    return bool(by & {"max_tokens", "max_length", "token_counter"})
+
+
+def _left_out(body: Body) -> Seen:
+    """Yield where an object drops some of the turns that it keeps: the results of tools, or those that got too old."""
     for node in body.of(ast.Assign):
-        made = node.value
+        made, target = node.value, node.targets[0]
         if (
             isinstance(made, ast.ListComp)
-            and isinstance(node.targets[0], ast.Attribute)
-            and is_turns(node.targets[0])
-            and ast.unparse(made.generators[0].iter) == ast.unparse(node.targets[0])
-            and any(_OF_TOOLS.search(ast.unparse(test)) for test in made.generators[0].ifs)
+            and not isinstance(target, ast.Name)
+            and ast.unparse(made.generators[0].iter) == ast.unparse(target)
+            and any(_left_by(target, ast.unparse(test), body) for test in made.generators[0].ifs)
         ):
             yield "history-cut", made
+
+
+def _left_by(target: ast.expr, test: str, body: Body) -> bool:
+    of_tools, too_old = _OF_TOOLS.search(test) is not None, _TOO_OLD.search(test) is not None
+    return (of_tools and is_turns(target)) or (too_old and body.keeps(target))
 
 
 def _windows(body: Body) -> Seen:

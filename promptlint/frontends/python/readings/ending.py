@@ -75,6 +75,11 @@ class Ending:
     so_far: dict[int, frozenset[str]] = field(default_factory=dict)
     """The lists that are filled, and the names that are set, in the loops from the first turn on around a node."""
 
+    @property
+    def text(self) -> str:
+        """Return the function as it is written, but for blanks."""
+        return ast.unparse(self.body.function)
+
     def is_turns(self, node: ast.AST) -> bool:
         """Tell whether an expression is a list of turns."""
         name = list_name(node)
@@ -195,7 +200,7 @@ def _follow(out: Ending) -> None:
             continue
         out.runs.append(run)
         if run.backwards:
-            out.counted |= grows(inside) - _set(inside)
+            out.counted |= grows(inside) - set_in(inside)
             out.names |= out.counted | _remembered(inside) | _first_of_pair(loop)
             out.lists |= {
                 name
@@ -204,7 +209,7 @@ def _follow(out: Ending) -> None:
             }
         elif not isinstance(loop, ast.While):
             out.newest |= set(_last_of_each(loop, inside))
-            out.names |= _growing(inside) - _set(inside)  # what was counted, when all were
+            out.names |= _growing(inside) - set_in(inside)  # what was counted, when all were
 
 
 def _is_looked_up(node: ast.expr, body: Body) -> bool:
@@ -273,13 +278,14 @@ def _find_so_far(out: Ending) -> None:
     for inside in forwards:
         out.growing |= (growing := _growing(inside))
         filled = {name for to, _ in added_to(inside) if (name := last_name(to)) is not None}
-        same = growing | _set(inside) | filled
+        same = growing | set_in(inside) | filled
         for node in inside if same else ():
             if id(node) not in backwards:
                 out.so_far[id(node)] = out.so_far.get(id(node), frozenset()) | same
 
 
-def _set(inside: list[ast.AST]) -> frozenset[str]:
+def set_in(inside: list[ast.AST]) -> frozenset[str]:
+    """Return the names that assignments of a loop set."""
     return frozenset(
         n.targets[0].id for n in inside if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Name)
     )

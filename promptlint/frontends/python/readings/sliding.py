@@ -21,8 +21,8 @@ from promptlint.frontends.python.readings.turnlists import (
     Seen,
     exceeds,
     grows,
-    is_list,
     is_message,
+    is_negative,
     is_turns,
     is_turns_name,
     last_name,
@@ -30,7 +30,7 @@ from promptlint.frontends.python.readings.turnlists import (
     parts_of,
 )
 from promptlint.frontends.python.syntax.nodes import children, walk
-from promptlint.frontends.python.values.naming import HISTORY, called_name
+from promptlint.frontends.python.values.naming import called_name
 
 
 def sliding(body: Body) -> Seen:
@@ -41,6 +41,8 @@ def sliding(body: Body) -> Seen:
         yield from _skipped(body)
     for whole in (*body.of(ast.BinOp), *body.of(ast.List)) if sliced else ():
         yield from _all_but_second(whole, body)
+    for node in body.of(ast.Assign):
+        yield from _limited(node, body)
     for call in body.of(ast.Call):
         if called_name(call) == "islice" and call.args and _from_the_end(call.args[0], body):
             yield "history-cut", call
@@ -55,6 +57,17 @@ def sliding(body: Body) -> Seen:
                 yield "history-cut", made
 
 
+def _limited(node: ast.Assign, body: Body) -> Seen:
+    """Yield a queue that forgets its first turn with each further one: ``self.turns = deque(maxlen=20)``."""
+    if last_name(node.targets[0]) not in body.kept:
+        return
+    for call in walk(node.value):
+        if isinstance(call, ast.Call) and called_name(call) == "deque":
+            limits = [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "maxlen")]
+            if any(not isinstance(limit, ast.Constant) or limit.value for limit in limits):
+                yield "history-cut", call
+
+
 def _own_end(body: Body) -> Seen:
     """Yield where what is kept loses its first turns, in place or by an assignment."""
     cuts = [
@@ -62,12 +75,10 @@ def _own_end(body: Body) -> Seen:
         for node in (body.of(ast.Assign) if body.of(ast.Slice) else ())
         if (kept := _end_in(node.value)) is not None
     ]
-    statements: list[ast.Expr | ast.Assign] = [*body.of(ast.Expr), *body.of(ast.Assign)]
-    taken = [
-        (statement, call)
-        for statement in statements
-        if (call := _first_taken(statement.value, body)) is not None
-    ]
+    done: list[ast.Expr | ast.Assign] = [*body.of(ast.Expr), *body.of(ast.Assign)]
+    parts: list[tuple[ast.stmt, ast.expr]] = [(n, n.value) for n in done if isinstance(n.value, ast.Call)]
+    parts += [(n, n.targets[0]) for n in body.of(ast.Delete)]
+    taken = [(statement, part) for statement, part in parts if _takes_first(part, body)]
     if not (cuts or taken):
         return
     conditions: list[ast.While | ast.If] = [
@@ -88,9 +99,17 @@ def _own_end(body: Body) -> Seen:
         again = any(node in inside for _, inside in body.loops)
         if _holds_turns(target, added, body) and _loses_first(kept, target, tests.get(id(node)), again, body):
             yield "history-cut", kept
-    for statement, call in taken:
-        if _is_full(tests.get(id(statement))):
-            yield "history-cut", call
+    for statement, part in taken:
+        test = tests.get(id(statement))
+        by_first = test is not None and any(
+            isinstance(n, ast.Subscript) and _is_front(n.slice) for n in walk(test)
+        )
+        if (
+            _is_full(test)
+            and not by_first
+            and not (isinstance(part, ast.Subscript) and _in_a_large_step(part, test, body))
+        ):
+            yield "history-cut", part
 
 
 def _end_in(value: ast.expr) -> ast.Subscript | None:
@@ -129,7 +148,7 @@ def _skipped(body: Body) -> Seen:
             and part.slice.upper is None
             and last_name(part.slice.lower or part) in counted
             and id(part) not in inner
-            and (is_list(part.value, body.lists) or is_turns(part.value))
+            and body.holds_turns(part.value)
         ):
             yield "history-cut", part
 
@@ -138,7 +157,7 @@ def _holds_turns(target: ast.expr, added: frozenset[str], body: Body) -> bool:
     """Tell whether turns are kept in what an assignment sets: by its name, its key, or what is appended to it."""
     if isinstance(target, ast.Subscript) and isinstance(key := getattr(target.slice, "value", None), str):
         return is_turns_name(key)
-    return is_turns(target) or is_list(target, body.lists) or ast.unparse(target) in added
+    return body.holds_turns(target) or ast.unparse(target) in added
 
 
 def _loses_first(
@@ -156,33 +175,43 @@ def _loses_first(
     if test is None:
         kept_on = (again and same) if isinstance(target, ast.Name) else same or is_turns(kept.value)
         return last and kept_on
-    return same and _is_full(test) and not _in_a_large_step(lower, test, body)
+    return same and _is_full(test) and not _in_a_large_step(kept, test, body)
 
 
 def _is_full(test: ast.expr | None) -> bool:
     return test is not None and any(map(exceeds, walk(test)))
 
 
-def _in_a_large_step(lower: ast.expr, test: ast.expr, body: Body) -> bool:
-    """Tell whether a third of a full list or more goes: ``if len(turns) > 60: turns = turns[-20:]``."""
+def _in_a_large_step(part: ast.Subscript, test: ast.expr | None, body: Body) -> bool:
+    """Tell whether a third of a full list or more goes: ``if len(turns) > 60: turns = turns[-20:]``, ``del turns[:20]``."""
     limit = body.number(test.comparators[0]) if isinstance(test, ast.Compare) else None
-    if limit is None:
+    at = part.slice
+    if limit is None or not isinstance(at, ast.Slice):
         return False
-    if isinstance(lower, ast.UnaryOp):
-        kept = body.number(lower.operand)
+    if isinstance(at.lower, ast.UnaryOp):
+        kept = body.number(at.lower.operand)
         return kept is not None and is_large(limit, kept=kept)
-    gone = body.number(lower)
+    gone = body.number(at.upper or at.lower)
     return gone is not None and is_large(limit, gone=gone)
 
 
-def _first_taken(call: ast.expr, body: Body) -> ast.Call | None:
-    """Return a call that takes the first turn of a list which only its use tells to be one of turns."""
-    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)):
-        return None
-    owner, first = call.func.value, getattr(call.args[0], "value", None) if call.args else None
-    takes = call.func.attr == "popleft" or (call.func.attr == "pop" and first == 0)
-    named = HISTORY.search(last_name(owner) or "") is not None  # followed, and told where it is sent
-    return call if takes and not named and is_list(owner, body.lists) else None
+def _takes_first(part: ast.expr, body: Body) -> bool:
+    """Tell whether a call, or what is deleted, is the first of what is kept: ``turns.pop(0)``, ``del turns[1:3]``."""
+    if isinstance(part, ast.Subscript):
+        owner, at = part.value, part.slice
+        takes = (
+            at.upper is not None and not is_negative(at.lower) if isinstance(at, ast.Slice) else _is_front(at)
+        )
+    elif isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
+        owner, called = part.func.value, part.func.attr
+        takes = called == "popleft" or (called == "pop" and len(part.args) == 1 and _is_front(part.args[0]))
+    else:
+        return False
+    return takes and body.keeps(owner)
+
+
+def _is_front(index: ast.expr) -> bool:
+    return getattr(index, "value", None) in (0, 1)
 
 
 def _all_but_second(whole: ast.expr, body: Body) -> Seen:
@@ -196,7 +225,7 @@ def _all_but_second(whole: ast.expr, body: Body) -> Seen:
         and isinstance(rest.slice, ast.Slice)
         and rest.slice.upper is None
         and (body.number(rest.slice.lower) or 0) > 1
-        and (is_list(rest.value, body.lists) or is_turns(rest.value))
+        and body.holds_turns(rest.value)
         and ast.unparse(first.value) == ast.unparse(rest.value)
     ):
         yield "history-cut", rest
@@ -204,5 +233,4 @@ def _all_but_second(whole: ast.expr, body: Body) -> Seen:
 
 def _from_the_end(node: ast.expr, body: Body) -> bool:
     how = order(node)
-    whole = is_turns(how.whole) or is_list(how.whole, body.lists)
-    return isinstance(node, ast.Call) and how.backwards and whole
+    return isinstance(node, ast.Call) and how.backwards and body.holds_turns(how.whole)

@@ -28,7 +28,7 @@ _OF_MODELS = frozenset(
 # One token may be what somebody logs in with; only some are counted.
 _COUNTED = frozenset({"count", "counter", "limit", "budget", "max", "num", "usage", "window", "estimate"})
 # Libraries whose names are no such words. Other things are called so too, but not imported.
-_LIBRARIES = frozenset({"semantic_kernel", "pydantic_ai", "haystack", "smolagents", "dspy"})
+_LIBRARIES = frozenset({"semantic_kernel", "pydantic_ai", "haystack", "smolagents", "dspy", "agents"})
 # A library for lines that people type, which have a history too.
 _TYPED_BY_PEOPLE = "prompt_toolkit"
 _MESSAGE_CLASS = re.compile(

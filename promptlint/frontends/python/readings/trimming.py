@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import replace
 from pathlib import PurePosixPath
 
 from promptlint.frontends.python.readings.compacting import compacting
@@ -34,9 +33,11 @@ from promptlint.frontends.python.readings.turnlists import (
     Seen,
     is_list,
     kept_turns,
+    knowing,
     last_name,
     numbers,
     read,
+    script_of,
 )
 from promptlint.frontends.python.readings.withholding import reduced, withdrawn, withheld
 from promptlint.frontends.python.readings.wrapping import wrapping
@@ -46,43 +47,55 @@ from promptlint.frontends.python.values.naming import HISTORY
 from promptlint.layout import Confidence, Layout, LayoutKind, Observation
 from promptlint.source import Span
 
-_TELLS = ('"role"', "'role'", "message", "Message")
-_ROLE = re.compile(r"\.role\b")
 # Without one of these words a function has no conversation: most are done with at a glance.
+_TELLS = ('"role"', "'role'", ".role", "message", "Message")
 _WORDS = (
     *("message", "hist", "turn", "conv", "transcript", "dialog"),  # and whatever returns something
     *("msgs", "chat", "role", "memory", "rounds"),
-    *("reversed(", "[::-1]", ".pop(0)", "popleft"),  # of a list that another function fills with messages
+    *(
+        "reversed(",
+        "[::-1]",
+        ".pop(0)",
+        "popleft",
+        "deque(",
+    ),  # of a list that another function fills with messages
 )
+# Where a file has no messages, what it does to turns is cutting them, or turning them around.
+_CUTS = ("[-", "[::-1]", "reversed(", ".pop(0)", "popleft", "deque(", "del ")
 _SYSTEM = re.compile(r"system|developer", re.IGNORECASE)
 
 
 def trimming(module: Module) -> list[Layout]:
     """Return a layout without text that carries where a module shortens conversations; none where it does not."""
     text = module.source.text
-    if module.tree is None or not (any(word in text for word in _TELLS) or _ROLE.search(text)):
+    if module.tree is None:
         return []
     nodes = definitions(module.tree)
     classes = {
         id(inner): node.name for node in nodes if isinstance(node, ast.ClassDef) for inner in node.body
     }
+    cuts = () if any(word in text for word in _TELLS) else _CUTS
     known = numbers(module.tree)
+    stem = PurePosixPath(module.path).stem
     bodies = [
-        read(classes.get(id(function)) or PurePosixPath(module.path).stem, function, known)
+        read(classes.get(id(function)) or stem, function, known)
         for function in nodes
-        if isinstance(function, Function) and _tells_of_turns(module.lines(function))
+        if isinstance(function, Function) and _tells_of_turns(module.lines(function), cuts)
     ]
+    script = script_of(module.tree)
+    if script.body and _tells_of_turns(text, cuts):
+        bodies.append(read(stem, script, known))
     kept = frozenset().union(*map(kept_turns, bodies))
     marking = frozenset(names_of_marks(module)) if "cache" in text else frozenset()
     if kept or marking:
-        bodies = [replace(body, lists=body.lists | kept, marking=marking) for body in bodies]
+        bodies = [knowing(body, kept, marking) for body in bodies]
     faults: list[Seen] = [_often(_faults(body), body, module.tree) for body in bodies]
     by_name = {body.function.name: body for body in bodies}
     faults += (wrapping(body, by_name) for body in bodies)
     if "cache" in text:
         faults.append(stopping(bodies))
     if "tools=" in text:
-        outer = _outermost([body.function for body in bodies])
+        outer = _outermost([body.function for body in bodies if body.function is not script])
         faults += (withheld(function) for function in outer if "tools=" in module.lines(function))
         faults.append(reduced(outer))
     seen = [
@@ -124,7 +137,10 @@ def _outermost(functions: list[Function]) -> list[Function]:
     return out
 
 
-def _tells_of_turns(text: str) -> bool:
+def _tells_of_turns(text: str, cuts: tuple[str, ...]) -> bool:
+    """Tell whether a part of a file may have turns, and if it has to, whether it cuts anything."""
+    if cuts and not any(word in text for word in cuts):
+        return False
     lowered = text.lower()
     return any(word in lowered for word in _WORDS)
 

@@ -29,6 +29,7 @@ _TURNS = re.compile(
     r"(^|_)(messages|msgs|turns|rounds|history|hist|conv(ersation)?|dialogue|posts|exchanges|log|topics|episodes)(_|$)",
     re.IGNORECASE,
 )
+_OF_TURNS = re.compile(r"messages|msgs|turns|dialog|conversation|transcript|convo", re.IGNORECASE)
 _ABOUT = re.compile(
     r"_(id|ids|key|count|counts|length|len|size|text|str|name|path|file|dir|type|images?|level|format|limit|tokens)$",
     re.IGNORECASE,
@@ -36,6 +37,11 @@ _ABOUT = re.compile(
 # What an agent has done so far is shown like turns.
 _DONE_SO_FAR = re.compile(
     r"(^|_)(steps|trials|attempts|trajectory|events|observations|interactions|episodes|experiments|actions)$"
+)
+# In a class or file named after a conversation, what it keeps may be called by a plainer name.
+OF_TALK = re.compile(r"histor|conversation|dialog|chat|memory|transcript|scratchpad|messages", re.IGNORECASE)
+_PLAIN = re.compile(
+    r"(^|_)(entries|items|records|buffer|log|lines|memories|past|utterances|events|pairs|thread|window|recent)$"
 )
 _NO_TURNS = re.compile(r"^(content|text|parts|blocks)$|tool_calls|^system|examples")
 SENT_AS = frozenset({"messages", "contents", "input", "chat_history", "message_history"})
@@ -53,6 +59,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 Loop = ast.For | ast.AsyncFor | ast.While
 _ADDS = frozenset({"append", "appendleft", "insert", "extend"})
 _LOOPS = frozenset((ast.For, ast.AsyncFor, ast.While))
+_DONE = frozenset((ast.For, ast.AsyncFor, ast.While, ast.If, ast.With, ast.AsyncWith, ast.Try))
 _STEPS = frozenset((ast.Assign, ast.Return, ast.Call))
 Seen = Iterator[tuple[str, ast.AST]]
 """What a form finds: the observation's name, and where."""
@@ -67,7 +74,7 @@ class Body:
     are annotated with; ``loops`` are those in it, each with all that stands in its body. Most nodes are nothing
     that a form looks at, so that each asks for those of its kinds (`of`).
     ``numbers`` are the constants of the file, ``marking`` what it calls cache marks and the
-    functions that set them.
+    functions that set them, ``kept`` the attributes that hold turns by what the file does with them.
     """
 
     owner: str
@@ -78,12 +85,27 @@ class Body:
     kinds: dict[type[ast.AST], list[ast.AST]]
     numbers: Mapping[str, int]
     marking: frozenset[str] = frozenset()
+    kept: frozenset[str] = frozenset()
 
     def is_about_marks(self, node: ast.AST) -> bool:
         """Tell whether something sets cache marks or takes them off, itself or by what its file has for that."""
         return is_about_marks(node) or (
             bool(self.marking) and any(last_name(n) in self.marking for n in walk(node))
         )
+
+    def holds_turns(self, node: ast.AST) -> bool:
+        """Tell whether an expression is a list of turns, by what is done with it or by its name."""
+        return is_list(node, self.lists) or is_turns(node)
+
+    def keeps(self, node: ast.AST) -> bool:
+        """Tell whether an expression is a list of turns that goes on after the function, and no log of something else."""
+        name = last_name(node)
+        if name is None or not is_list(node, self.lists):
+            return False
+        args = self.function.args
+        given = isinstance(node, ast.Name) and any(name == a.arg for a in (*args.args, *args.kwonlyargs))
+        by_use = name in self.kept or (name in self.lists and HISTORY.search(name) is None)
+        return given or by_use or _OF_TURNS.search(name) is not None
 
     def of(self, kind: type[_Node]) -> list[_Node]:
         """Return the nodes of a kind, in the order of the text."""
@@ -107,6 +129,17 @@ def numbers(tree: ast.Module) -> dict[str, int]:
     }
 
 
+def script_of(tree: ast.Module) -> ast.FunctionDef:
+    """Return what a file does when it is run, as a function of its own."""
+    nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+    body = [
+        n
+        for n in tree.body
+        if n.__class__ in _DONE or (isinstance(n, ast.Assign) and isinstance(n.value, ast.Call))
+    ]
+    return ast.FunctionDef(name="", args=nothing, body=body, decorator_list=[], lineno=1, end_lineno=1)
+
+
 def read(owner: str, function: Function, known: Mapping[str, int] = MappingProxyType({})) -> Body:
     """Read a function."""
     kinds: defaultdict[type[ast.AST], list[ast.AST]] = defaultdict(list)
@@ -121,8 +154,12 @@ def read(owner: str, function: Function, known: Mapping[str, int] = MappingProxy
             steps.append(node)  # type: ignore[arg-type]
         elif kind in _LOOPS:
             loops.append((node, walk(*node.body)))  # type: ignore[attr-defined, arg-type]
-    body = Body(owner, function, steps, frozenset(), loops, dict(kinds), known)
-    return replace(body, lists=_conversations(body))
+    return knowing(Body(owner, function, steps, frozenset(), loops, dict(kinds), known), frozenset())
+
+
+def knowing(body: Body, kept: frozenset[str], marking: frozenset[str] = frozenset()) -> Body:
+    """Return a function as it is read by who knows which attributes of the file hold turns, and what sets marks."""
+    return replace(body, lists=_conversations(body, kept), marking=marking, kept=kept)
 
 
 @lru_cache(maxsize=4096)
@@ -145,16 +182,20 @@ def is_turns_name(name: str) -> bool:
     return _TURNS.search(name) is not None or HISTORY.search(name) is not None
 
 
-def _conversations(body: Body) -> frozenset[str]:
+def _conversations(body: Body, kept: frozenset[str]) -> frozenset[str]:
     """Return the names in a function that hold the turns of a conversation."""
     args = body.function.args
-    names = {
+    names = set(kept) | {
         arg.arg
         for arg in [*args.posonlyargs, *args.args, *args.kwonlyargs]
         if HISTORY.search(arg.arg)
         or (_may_be_generic(arg.annotation) and _OF_MESSAGES.search(ast.unparse(arg.annotation)))
     }
     names |= set(_run_over(body))
+    if OF_TALK.search(body.owner):
+        names |= {
+            n.attr for n in body.of(ast.Attribute) if _PLAIN.search(n.attr) and last_name(n.value) == "self"
+        }
     for node in body.of(ast.Assign):  # in the order of the text
         target = node.targets[0]
         if isinstance(target, ast.Name):
@@ -201,7 +242,7 @@ def _groups(body: Body, turns: set[str]) -> set[str]:
 def kept_turns(body: Body) -> frozenset[str]:
     """Return the attributes that hold turns, by what a function does with them.
 
-    It adds messages to them, or pairs of a role and a text; or it makes a message of each element.
+    It adds messages to them, or pairs of a role and a text; or it makes a message, or a part of a text, of each element.
     """
     added = {
         owner.attr
@@ -213,8 +254,12 @@ def kept_turns(body: Body) -> frozenset[str]:
         and (is_message(node.args[0]) or _is_pair(node.args[0]))
     }
     for loop, inside in body.loops:
-        source = loop.iter if not isinstance(loop, ast.While) else None
-        if isinstance(source, ast.Attribute) and isinstance(loop, ast.For) and _made_of(loop.target, inside):
+        if isinstance(loop, ast.While):
+            continue
+        source = order(loop.iter).whole
+        if isinstance(source, ast.Attribute) and (
+            _made_of(loop.target, inside) or (HISTORY.search(source.attr) and _told(loop.target, inside))
+        ):
             added.add(source.attr)
     for made in body.of(ast.ListComp):
         one = made.generators[0]
@@ -227,6 +272,15 @@ def _made_of(element: ast.expr, inside: list[ast.AST]) -> bool:
     """Tell whether a message is made of what a loop runs over."""
     names = names_of(element)
     return any(is_message(node) and not names.isdisjoint(names_of(node)) for node in inside)
+
+
+def _told(element: ast.expr, inside: list[ast.AST]) -> bool:
+    """Tell whether a text with what a loop runs over in it is added to another."""
+    names = names_of(element)
+    return any(
+        isinstance(text, ast.JoinedStr) and not names.isdisjoint(names_of(text))
+        for _, text in added_to(inside)
+    )
 
 
 def _is_pair(node: ast.expr) -> bool:
@@ -432,9 +486,10 @@ def exceeds(node: ast.AST) -> bool:
     """Tell whether a comparison is one with a limit, or with nothing left: ``used > budget``, ``left == 0``."""
     if not isinstance(node, ast.Compare):
         return False
-    if isinstance(node.ops[0], ast.Gt | ast.GtE | ast.Lt | ast.LtE):
-        return _LIMIT.search(ast.unparse(node)) is not None
     other = node.comparators[0]
+    if isinstance(node.ops[0], ast.Gt | ast.GtE | ast.Lt | ast.LtE):
+        some = isinstance(node.left, ast.Call) and getattr(other, "value", None) == 0  # ``len(turns) > 0``
+        return not some and _LIMIT.search(ast.unparse(node)) is not None
     return isinstance(node.ops[0], ast.Eq) and isinstance(other, ast.Constant) and other.value == 0
 
 

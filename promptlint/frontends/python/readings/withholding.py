@@ -48,11 +48,17 @@ _ROUND = re.compile(
 def withdrawn(body: Body) -> Seen:
     """Yield where the rounds of a loop are sent without the tools that the others have."""
     for loop, inside in body.loops:
-        if isinstance(loop, ast.While) or (
-            isinstance(loop.iter, ast.Call) and called_name(loop.iter) == "range"
-        ):
+        rounds: frozenset[str] = frozenset()
+        if isinstance(loop, ast.While):
             yield from _changed(inside)
-        rounds = names_of(loop.target) if isinstance(loop, ast.For) else frozenset()
+        elif isinstance(loop.iter, ast.Call) and (over := called_name(loop.iter)) in (
+            "range",
+            "enumerate",
+            "count",
+        ):
+            rounds = names_of(loop.target)
+            if over == "range":
+                yield from _changed(inside)
         for node in inside:
             if isinstance(node, ast.If):
                 yield from _none_in_one(node, rounds)

@@ -135,6 +135,36 @@ def definitions(tree: ast.Module) -> list[Definition]:
     return [node for node in blocks(tree) if isinstance(node, Definition)]
 
 
+def split(tree: ast.Module) -> ast.Module:
+    """Make of ``a, b = x, y`` two assignments, where the second does not read what the first one sets."""
+    for holder in blocks(tree):
+        for field in _BLOCKS if holder.__class__ in _HOLDERS else ():
+            body: list[ast.AST] = getattr(holder, field, [])
+            if any(isinstance(n, ast.Assign) and isinstance(n.value, ast.Tuple) for n in body):
+                body[:] = [one for statement in body for one in _apart(statement)]
+    return tree
+
+
+def _apart(statement: ast.AST) -> list[ast.AST]:
+    if not (isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Tuple)):
+        return [statement]
+    whole, values = statement.targets[0], statement.value.elts
+    targets = whole.elts if isinstance(whole, ast.Tuple | ast.List) else []
+    if len(statement.targets) > 1 or len(targets) != len(values):
+        return [statement]
+    if any(isinstance(n, ast.Starred) for n in (*targets, *values)):
+        return [statement]
+    written = [ast.unparse(target) for target in targets]
+    for at, value in enumerate(values[1:], start=1):
+        read = ast.unparse(value)
+        if any(name in read for name in written[:at]):
+            return [statement]
+    return [
+        ast.copy_location(ast.Assign([target], value), statement)
+        for target, value in zip(targets, values, strict=True)
+    ]
+
+
 def own(statement: ast.stmt) -> list[ast.AST]:
     """Return a statement and all that stands in it, but for the statements inside it."""
     if statement.__class__ in _HOLDERS:

@@ -21,7 +21,7 @@ from promptlint.frontends.base import Context
 from promptlint.frontends.mapped import MappedText
 from promptlint.frontends.python.syntax.crowded import thinned
 from promptlint.frontends.python.syntax.newer import lower
-from promptlint.frontends.python.syntax.nodes import Definition, blocks, definitions, walk
+from promptlint.frontends.python.syntax.nodes import Definition, blocks, definitions, split, walk
 from promptlint.frontends.python.syntax.strings import Field
 from promptlint.frontends.python.values.pieces import Lit
 from promptlint.frontends.python.values.values import Value
@@ -52,7 +52,7 @@ _WORDS = (
     ),
     *("chat.completions", "messages.create", "generate_content"),
     *("crewai", "cohere", "agno", "mistral", "ollama", "bedrock", "llama_index", "haystack", "smolagents"),
-    *("autogen", "pydantic_ai", "text-generation", "text_generation", "sglang", "simpleaichat", "You are "),
+    *("autogen", "pydantic_ai", "text-generation", "text_generation", "sglang", "simpleaichat", "You are ", "tiktoken"),
 )
 _SHAPES = tuple(
     re.compile(shape)
@@ -68,6 +68,7 @@ _SHAPES = tuple(
 )
 
 
+_PAIRS = re.compile(r"^[ \t]*[\w.\[\]'\"]+, [\w., \[\]'\"]+ = .*,", re.MULTILINE)
 _CLASS = re.compile(r"^class (\w+)\(([^()=]{1,200})\):", re.MULTILINE)
 
 
@@ -262,7 +263,8 @@ def _parsed(text: str) -> ast.Module:
 def _tree(text: str) -> ast.Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return ast.parse(thinned(text))
+        tree = ast.parse(thinned(text))
+        return split(tree) if _PAIRS.search(text) else tree
 
 
 class Project:

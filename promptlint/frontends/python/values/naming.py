@@ -29,9 +29,10 @@ NOT_SENT = re.compile(
     r"capture|set_attribute|add_row|markdown|header|caption))$|Error$|Exception$"
 )
 
-# Names of the turns of a conversation.
+# Names of the turns of a conversation. Others keep histories too: of what was called, typed, built or searched for.
 HISTORY = re.compile(
-    r"(^|[._])(messages|history(_(items|messages|entries|list|turns))?|hist|turns|conversation|transcript|dialog(ue)?|chat_history|"
+    r"^(?!.*(?:call|request|login|search|browse\w*|command|input|tool_name|build|price|version|undo|git)s?_hist)"
+    r"(?:.*[._])?(messages|history(_(items|messages|entries|list|turns))?|hist|turns|conversation|transcript|dialog(ue)?|chat_history|"
     r"msgs|chat_log|convo)\d*(\[\])*$",
     re.IGNORECASE,
 )
