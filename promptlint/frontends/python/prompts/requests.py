@@ -14,7 +14,7 @@ from promptlint.frontends.python.library import engines
 from promptlint.frontends.python.library.bodies import posted
 from promptlint.frontends.python.library.cachekeys import cache_keys, injection_points, place_of
 from promptlint.frontends.python.prompts.emit import emitter_of
-from promptlint.frontends.python.readings.turnlists import last_name
+from promptlint.frontends.python.readings.shapes import last_name
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.forms import promptish
 from promptlint.frontends.python.values.naming import HISTORY

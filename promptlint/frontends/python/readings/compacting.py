@@ -16,17 +16,15 @@ import ast
 import re
 
 from promptlint.frontends.python.readings import turns
+from promptlint.frontends.python.readings.shapes import is_message, last_name, parts_of
 from promptlint.frontends.python.readings.turnlists import (
     OF_TALK,
     SUMMARY,
     Body,
     Function,
     Seen,
-    is_message,
     is_turns,
     is_turns_name,
-    last_name,
-    parts_of,
 )
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.naming import HISTORY

@@ -26,22 +26,19 @@ import ast
 import re
 from collections.abc import Iterator
 from itertools import chain
-from typing import TypeGuard
 
 from promptlint.frontends.python.readings.ending import Ending, Run, ending, set_in
-from promptlint.frontends.python.readings.turnlists import (
-    Body,
-    Seen,
+from promptlint.frontends.python.readings.shapes import (
     added_to,
     exceeds,
     is_message,
     is_negative,
     last_name,
-    list_name,
     names_of,
     order,
     parts_of,
 )
+from promptlint.frontends.python.readings.turnlists import Body, Seen
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.naming import called_name
 
@@ -75,7 +72,6 @@ def continuing(body: Body) -> Seen:
     for made in body.of(ast.ListComp):
         yield from _comprehended(it, made)
     yield from _picked(it)
-    yield from _taken(it)
     yield from _begun_anew(it)
     yield from _newest_first(it)
 
@@ -268,28 +264,6 @@ def _is_rest(part: ast.Subscript) -> bool:
     """
     at = part.slice
     return isinstance(at, ast.Slice) and (at.upper is None or is_negative(at.upper))
-
-
-def _taken(it: Ending) -> Seen:
-    """Yield where the first turns are taken off, because there are too many."""
-    tests: list[ast.While | ast.If] = [*it.body.of(ast.While), *it.body.of(ast.If)]
-    for test in tests:
-        if it.late(test.test):
-            asked = names_of(test.test)
-            for node in walk(*test.body):
-                if _takes_one(node, it) and all(names_of(a).isdisjoint(asked) for a in node.args):
-                    yield "history-cut", node
-
-
-def _takes_one(node: ast.AST, it: Ending) -> TypeGuard[ast.Call]:
-    """Tell whether a call takes a turn off that is not the last: ``turns.pop(0)``."""
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in _TAKES
-        and list_name(node.func.value) in it.lists
-        and (node.func.attr == "popleft" or (len(node.args) == 1 and not is_negative(node.args[0])))
-    )
 
 
 def _adds_message(node: ast.AST) -> bool:

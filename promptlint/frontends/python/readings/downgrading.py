@@ -18,6 +18,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass, field
 
+from promptlint.frontends.python.readings.shapes import last_name
 from promptlint.frontends.python.readings.turnlists import (
     SUMMARY,
     Body,
@@ -26,7 +27,6 @@ from promptlint.frontends.python.readings.turnlists import (
     is_list,
     is_summary_name,
     is_turns,
-    last_name,
 )
 from promptlint.frontends.python.syntax.nodes import children, walk
 

@@ -15,14 +15,8 @@ from __future__ import annotations
 import ast
 import re
 
-from promptlint.frontends.python.readings.turnlists import (
-    Body,
-    Seen,
-    is_negative,
-    is_turns,
-    last_name,
-    parts_of,
-)
+from promptlint.frontends.python.readings.shapes import is_negative, last_name, parts_of
+from promptlint.frontends.python.readings.turnlists import Body, Seen, is_turns
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.naming import called_name
 

@@ -22,19 +22,16 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from promptlint.frontends.python.readings.turnlists import (
-    Body,
-    Loop,
+from promptlint.frontends.python.readings.shapes import (
     added_to,
     derived_from,
     grows,
     is_negative,
-    is_turns,
     last_name,
-    list_name,
     names_of,
     order,
 )
+from promptlint.frontends.python.readings.turnlists import Body, Loop, is_turns, list_name
 from promptlint.frontends.python.syntax.nodes import children
 from promptlint.frontends.python.values.naming import called_name
 

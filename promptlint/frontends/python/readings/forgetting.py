@@ -24,17 +24,15 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from promptlint.frontends.python.readings import turns
+from promptlint.frontends.python.readings.shapes import exceeds, last_name, names_of
 from promptlint.frontends.python.readings.turnlists import (
     SUMMARY,
     Body,
     Function,
     Seen,
-    exceeds,
     is_list,
     is_summary_name,
     is_turns,
-    last_name,
-    names_of,
 )
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.naming import HISTORY

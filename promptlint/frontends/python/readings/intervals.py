@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from promptlint.frontends.python.readings.turnlists import last_name
+from promptlint.frontends.python.readings.shapes import last_name
 from promptlint.frontends.python.syntax.nodes import children, walk
 from promptlint.frontends.python.values.modules import Module
 from promptlint.frontends.python.values.naming import called_name

@@ -13,7 +13,8 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from promptlint.frontends.python.readings.turnlists import Body, Function, Seen, is_turns, last_name
+from promptlint.frontends.python.readings.shapes import last_name
+from promptlint.frontends.python.readings.turnlists import Body, Function, Seen, is_turns
 from promptlint.frontends.python.syntax.nodes import definitions, walk
 from promptlint.frontends.python.values.modules import Module
 from promptlint.frontends.python.values.naming import is_about_marks, tells_of_marks

@@ -13,12 +13,8 @@ from __future__ import annotations
 import ast
 import re
 
-from promptlint.frontends.python.readings.turnlists import (
-    Body,
-    Seen,
-    is_turns,
-    last_name,
-)
+from promptlint.frontends.python.readings.shapes import last_name
+from promptlint.frontends.python.readings.turnlists import Body, Seen, is_turns
 from promptlint.frontends.python.syntax.nodes import walk
 
 _LAST_USER = re.compile(r"(last|latest|newest)_(user|human)", re.IGNORECASE)

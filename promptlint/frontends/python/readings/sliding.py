@@ -14,23 +14,23 @@ A third of a list or more at once, and only when it is full, is one miss in many
 from __future__ import annotations
 
 import ast
+import re
 
 from promptlint.frontends.python.readings.rarely import is_large
-from promptlint.frontends.python.readings.turnlists import (
-    Body,
-    Seen,
+from promptlint.frontends.python.readings.shapes import (
     exceeds,
     grows,
     is_message,
     is_negative,
-    is_turns,
-    is_turns_name,
     last_name,
     order,
     parts_of,
 )
+from promptlint.frontends.python.readings.turnlists import Body, Seen, is_turns, is_turns_name
 from promptlint.frontends.python.syntax.nodes import children, walk
 from promptlint.frontends.python.values.naming import called_name
+
+_TOKENS = re.compile(r"token|budget", re.IGNORECASE)
 
 
 def sliding(body: Body) -> Seen:
@@ -78,7 +78,9 @@ def _own_end(body: Body) -> Seen:
     done: list[ast.Expr | ast.Assign] = [*body.of(ast.Expr), *body.of(ast.Assign)]
     parts: list[tuple[ast.stmt, ast.expr]] = [(n, n.value) for n in done if isinstance(n.value, ast.Call)]
     parts += [(n, n.targets[0]) for n in body.of(ast.Delete)]
-    taken = [(statement, part) for statement, part in parts if _takes_first(part, body)]
+    taken = [
+        (statement, part, owner) for statement, part in parts if (owner := _first_taken(part)) is not None
+    ]
     if not (cuts or taken):
         return
     conditions: list[ast.While | ast.If] = [
@@ -99,17 +101,18 @@ def _own_end(body: Body) -> Seen:
         again = any(node in inside for _, inside in body.loops)
         if _holds_turns(target, added, body) and _loses_first(kept, target, tests.get(id(node)), again, body):
             yield "history-cut", kept
-    for statement, part in taken:
+    for statement, part, owner in taken:
         test = tests.get(id(statement))
-        by_first = test is not None and any(
-            isinstance(n, ast.Subscript) and _is_front(n.slice) for n in walk(test)
-        )
-        if (
-            _is_full(test)
-            and not by_first
-            and not (isinstance(part, ast.Subscript) and _in_a_large_step(part, test, body))
-        ):
+        if test is None or not _is_full(test) or _asks_for_first(test):
+            continue
+        # Where tokens are counted it is no log of something else.
+        turns = body.keeps(owner) or (_TOKENS.search(ast.unparse(test)) and body.holds_turns(owner))
+        if turns and not (isinstance(part, ast.Subscript) and _in_a_large_step(part, test, body)):
             yield "history-cut", part
+
+
+def _asks_for_first(test: ast.expr) -> bool:
+    return any(isinstance(n, ast.Subscript) and _is_front(n.slice) for n in walk(test))
 
 
 def _end_in(value: ast.expr) -> ast.Subscript | None:
@@ -195,19 +198,19 @@ def _in_a_large_step(part: ast.Subscript, test: ast.expr | None, body: Body) -> 
     return gone is not None and is_large(limit, gone=gone)
 
 
-def _takes_first(part: ast.expr, body: Body) -> bool:
-    """Tell whether a call, or what is deleted, is the first of what is kept: ``turns.pop(0)``, ``del turns[1:3]``."""
+def _first_taken(part: ast.expr) -> ast.expr | None:
+    """Return the list of which a call takes, or a statement deletes, the first: ``turns.pop(0)``, ``turns[1:3]``."""
     if isinstance(part, ast.Subscript):
         owner, at = part.value, part.slice
-        takes = (
+        front = (
             at.upper is not None and not is_negative(at.lower) if isinstance(at, ast.Slice) else _is_front(at)
         )
     elif isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
         owner, called = part.func.value, part.func.attr
-        takes = called == "popleft" or (called == "pop" and len(part.args) == 1 and _is_front(part.args[0]))
+        front = called == "popleft" or (called == "pop" and len(part.args) == 1 and _is_front(part.args[0]))
     else:
-        return False
-    return takes and body.keeps(owner)
+        return None
+    return owner if front else None
 
 
 def _is_front(index: ast.expr) -> bool:

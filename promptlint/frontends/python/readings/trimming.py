@@ -25,6 +25,7 @@ from promptlint.frontends.python.readings.forgetting import forgetting
 from promptlint.frontends.python.readings.marking import names_of_marks, stopping
 from promptlint.frontends.python.readings.placing import placing
 from promptlint.frontends.python.readings.rarely import is_called_when_full
+from promptlint.frontends.python.readings.shapes import last_name
 from promptlint.frontends.python.readings.sliding import sliding
 from promptlint.frontends.python.readings.speaking import speaks_to_a_model
 from promptlint.frontends.python.readings.turnlists import (
@@ -34,7 +35,6 @@ from promptlint.frontends.python.readings.turnlists import (
     is_list,
     kept_turns,
     knowing,
-    last_name,
     numbers,
     read,
     script_of,

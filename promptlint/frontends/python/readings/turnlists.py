@@ -1,4 +1,4 @@
-"""What the forms in which programs shorten conversations are made of: lists of turns, limits, windows.
+"""What the forms in which programs shorten conversations are made of: functions, and the lists of turns in them.
 
 All of them look at a function as `Body` has read it, and name things by the words here.
 """
@@ -14,14 +14,19 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TypeGuard, TypeVar
 
+from promptlint.frontends.python.readings.shapes import (
+    added_to,
+    derived_from,
+    is_message,
+    last_name,
+    names_of,
+    order,
+)
 from promptlint.frontends.python.syntax.nodes import walk, within
 from promptlint.frontends.python.values.naming import HISTORY, called_name, is_about_marks
 
 _OF_MESSAGES = re.compile(
     r"(?:list|List|Sequence|Iterable|MutableSequence|deque|Deque)\[.*(?:Message|MessageParam|ChatTurn)\w*\b"
-)
-_LIMIT = re.compile(
-    r"token|budget|max|limit|window|remain|available|quota|size|length|\blen\b|count|keep", re.IGNORECASE
 )
 
 # Names of lists of turns. What is counted, identified or printed of them is another thing.
@@ -52,12 +57,10 @@ SUMMARY = re.compile(
     r"summar|compress|compact|condens|placeholder|omi(t|ss)|truncat|prun|(^|_)note(_|$)", re.IGNORECASE
 )
 
-_SAME_ELEMENTS = frozenset({"list", "tuple", "reversed", "enumerate", "copy", "deepcopy", "cast"})
 
 _Node = TypeVar("_Node", bound=ast.AST)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Loop = ast.For | ast.AsyncFor | ast.While
-_ADDS = frozenset({"append", "appendleft", "insert", "extend"})
 _LOOPS = frozenset((ast.For, ast.AsyncFor, ast.While))
 _DONE = frozenset((ast.For, ast.AsyncFor, ast.While, ast.If, ast.With, ast.AsyncWith, ast.Try))
 _STEPS = frozenset((ast.Assign, ast.Return, ast.Call))
@@ -340,45 +343,6 @@ def _makes_messages(element: frozenset[str], inside: list[ast.AST]) -> bool:
     return any(not derived.isdisjoint(names_of(node)) for node in made)
 
 
-def derived_from(names: frozenset[str], inside: list[ast.AST]) -> frozenset[str]:
-    """Return names, and those of what a loop makes of them."""
-    out = set(names)
-    steps = [n for n in inside if isinstance(n, ast.Assign | ast.Call | ast.For | ast.AsyncFor)]
-    for node in sorted(steps, key=lambda n: n.lineno):
-        if isinstance(node, ast.Assign):
-            if isinstance(node.targets[0], ast.Name) and not out.isdisjoint(names_of(node.value)):
-                out.add(node.targets[0].id)
-        elif not isinstance(node, ast.Call):
-            if not out.isdisjoint(names_of(node.iter)):
-                out |= names_of(node.target)
-        elif (
-            isinstance(node.func, ast.Attribute)
-            and node.func.attr in _ADDS
-            and isinstance(node.func.value, ast.Name)
-            and any(not out.isdisjoint(names_of(given)) for given in node.args)
-        ):
-            out.add(node.func.value.id)
-    return frozenset(out)
-
-
-def added_to(inside: list[ast.AST]) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """Yield the lists and texts to which something is added, or the ``yield`` that gives it, and what it is."""
-    for node in inside:
-        if isinstance(node, ast.Call):
-            if isinstance(node.func, ast.Attribute) and node.func.attr in _ADDS and node.args:
-                yield node.func.value, node.args[-1]
-        elif isinstance(node, ast.AugAssign):
-            if isinstance(node.value, ast.JoinedStr | ast.List):
-                yield node.target, node.value
-        elif isinstance(node, ast.Yield) and isinstance(node.value, ast.Name):
-            yield node, node.value
-        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp):  # ``kept = [turn] + kept``
-            first, rest = node.value.left, node.value.right
-            same = last_name(rest) == last_name(node.targets[0]) is not None
-            if isinstance(first, ast.List) and len(first.elts) == 1 and same:
-                yield rest, first.elts[0]
-
-
 def list_name(node: ast.AST) -> str | None:
     """Return what a list of turns may be called: its last name, or the call that gives it (``node.path()``)."""
     if isinstance(node, ast.Call):
@@ -415,117 +379,9 @@ def _whole(node: ast.expr) -> str | None:
     return last_name(node)
 
 
-def last_name(node: ast.AST) -> str | None:
-    """Return the last word of a name or attribute: ``messages`` for ``self.messages``."""
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else None
-
-
 def is_list(node: ast.AST, lists: frozenset[str]) -> bool:
     """Tell whether an expression is one of the lists of turns, or an attribute named like one."""
     name = last_name(node)
     return name is not None and (
         name in lists or (isinstance(node, ast.Attribute) and HISTORY.search(name) is not None)
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """What a loop runs over: a list, from its end or not, by its places or not, and what its part ends in front of."""
-
-    whole: ast.expr
-    backwards: bool = False
-    places: bool = False
-    upper: ast.expr | None = None
-
-
-def order(node: ast.expr) -> Order:
-    """Tell how a loop runs over a list: ``reversed(turns)``, ``turns[::-1]``, ``range(len(turns) - 1, -1, -1)``."""
-    backwards = places = False
-    upper: ast.expr | None = None
-    while True:
-        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
-            backwards ^= is_negative(node.slice.step)
-            upper = upper or node.slice.upper
-            node = node.value
-        elif isinstance(node, ast.ListComp | ast.GeneratorExp):
-            node = node.generators[0].iter
-        elif not (isinstance(node, ast.Call) and node.args):
-            break
-        elif (name := called_name(node)) in _SAME_ELEMENTS:
-            backwards ^= name == "reversed"
-            node = node.args[-1 if name == "cast" else 0]
-        elif name == "range" and (measured := _measured(node.args[:2])) is not None:
-            places = True
-            if is_negative(node.args[-1]):
-                backwards = not backwards
-            elif not isinstance(node.args[:2][-1], ast.Call):
-                upper = node.args[:2][-1]
-            node = measured
-        else:
-            break
-    return Order(node, backwards, places, upper)
-
-
-def is_negative(node: ast.AST | None) -> bool:
-    """Tell whether a number is written with a minus."""
-    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
-
-
-def _measured(bounds: list[ast.expr]) -> ast.expr | None:
-    """Return the list whose length is in what a range goes from and to."""
-    for bound in bounds:
-        for node in walk(bound):
-            if isinstance(node, ast.Call) and called_name(node) == "len" and node.args:
-                return node.args[0]
-    return None
-
-
-def exceeds(node: ast.AST) -> bool:
-    """Tell whether a comparison is one with a limit, or with nothing left: ``used > budget``, ``left == 0``."""
-    if not isinstance(node, ast.Compare):
-        return False
-    other = node.comparators[0]
-    if isinstance(node.ops[0], ast.Gt | ast.GtE | ast.Lt | ast.LtE):
-        some = isinstance(node.left, ast.Call) and getattr(other, "value", None) == 0  # ``len(turns) > 0``
-        return not some and _LIMIT.search(ast.unparse(node)) is not None
-    return isinstance(node.ops[0], ast.Eq) and isinstance(other, ast.Constant) and other.value == 0
-
-
-def grows(inside: list[ast.AST]) -> frozenset[str]:
-    """Return the names that a loop, by what stands in it, counts with."""
-    return frozenset(
-        n.target.id for n in inside if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)
-    )
-
-
-def is_message(node: ast.AST) -> bool:
-    """Tell whether an expression makes a message: ``{"role": r, …}``, ``Message(role=r, …)``, ``HumanMessage(…)``."""
-    if isinstance(node, ast.Dict):
-        return any(getattr(key, "value", None) == "role" for key in node.keys)
-    return isinstance(node, ast.Call) and (
-        any(keyword.arg == "role" for keyword in node.keywords) or called_name(node).endswith("Message")
-    )
-
-
-def names_of(target: ast.AST) -> frozenset[str]:
-    """Return the names that a loop gives to its element: ``role`` and ``text`` of ``for role, text in turns``."""
-    return frozenset(n.id for n in walk(target) if isinstance(n, ast.Name))
-
-
-def parts_of(node: ast.expr) -> Iterator[ast.expr]:
-    """Yield what a list is put together of: ``a`` and ``b`` of ``[*a, b]`` and of ``a + b``."""
-    waiting = [node]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-            waiting += (node.right, node.left)
-        elif isinstance(node, ast.List | ast.Tuple):
-            waiting += (e.value if isinstance(e, ast.Starred) else e for e in reversed(node.elts))
-        elif isinstance(node, ast.IfExp):
-            waiting.append(node.body)
-        elif isinstance(node, ast.Call) and last_name(node.func) in ("list", "tuple") and node.args:
-            waiting.append(node.args[0])
-        else:
-            yield node

@@ -22,16 +22,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from promptlint.frontends.python.readings.turnlists import (
-    SENT_AS,
-    Body,
-    Function,
-    Seen,
-    is_turns,
-    last_name,
-    names_of,
-    parts_of,
-)
+from promptlint.frontends.python.readings.shapes import last_name, names_of, parts_of
+from promptlint.frontends.python.readings.turnlists import SENT_AS, Body, Function, Seen, is_turns
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.naming import called_name
 

@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from promptlint.frontends.python.readings.shapes import parts_of
 from promptlint.frontends.python.readings.turnlists import (
     SENT_AS,
     Body,
@@ -23,7 +24,6 @@ from promptlint.frontends.python.readings.turnlists import (
     is_list,
     is_turns,
     is_turns_name,
-    parts_of,
 )
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.naming import SENDS, called_name

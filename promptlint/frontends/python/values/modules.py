@@ -52,7 +52,16 @@ _WORDS = (
     ),
     *("chat.completions", "messages.create", "generate_content"),
     *("crewai", "cohere", "agno", "mistral", "ollama", "bedrock", "llama_index", "haystack", "smolagents"),
-    *("autogen", "pydantic_ai", "text-generation", "text_generation", "sglang", "simpleaichat", "You are ", "tiktoken"),
+    *(
+        "autogen",
+        "pydantic_ai",
+        "text-generation",
+        "text_generation",
+        "sglang",
+        "simpleaichat",
+        "You are ",
+        "tiktoken",
+    ),
 )
 _SHAPES = tuple(
     re.compile(shape)
