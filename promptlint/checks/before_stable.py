@@ -130,7 +130,9 @@ class BeforeStable:
         if not unseen:
             piece = behind.longest(index, measure) if kind in DATA else cost.tokens
             least = LABEL if kind in DATA or cause.confidence is Confidence.LOW else WORDS
-            labels = not printed and behind.longest(index, measure, any_value=True) < WORDS
+            # More stands behind tools and system text.
+            turn = layout.segments[index].section is Section.MESSAGES
+            labels = turn and not printed and behind.longest(index, measure, any_value=True) < WORDS
             if (piece < least or labels) and not history:
                 return None
             if kind in DATA and piece < DATA_FIRST:

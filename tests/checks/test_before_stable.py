@@ -508,8 +508,9 @@ def test_a_group_counts_if_one_of_its_values_does() -> None:
 def test_labels_between_values_are_no_loss(behind: list[Segment], told: bool) -> None:
     now = cause(Kind.CLOCK, Scope.REQUEST, "`now()`", confidence=Confidence.HIGH)
     made = layout(text(2), hole(now), *behind)
-    found = [f for check in CHECKS for f in check.run(made, Words(made), Thresholds())]
-    assert any(one.code == "PL101" for one in found) == told
+    assert any(one.code == "PL101" for one in run(made)) == told
+    tools = layout(*(replace(segment, section=TOOLS) for segment in made.segments))
+    assert any(one.code == "PL302" for one in run(tools))  # the system text stands behind them
 
 
 def test_text_under_the_condition_of_the_value_is_there_with_it() -> None:
