@@ -19,6 +19,7 @@ from promptlint.words import counted
 
 _FEWER = "mark the end of tools, of the system prompt and of the last one or two turns, no more"
 # Loops over a whole conversation; one over a cut of it (`[-2:]`) has its own end.
+_ITERATED = re.compile(r"[\w.]+")
 _CONVERSATION = re.compile(r"\b(?:messages|history|turns|conversation|contents)\b(?!\s*\[)")
 
 
@@ -61,7 +62,7 @@ class Limit(Observed):
         )
 
     def _unbounded(self, layout: Layout, profile: Profile) -> Iterator[Finding]:
-        """Report a mark in a loop over the whole conversation, with no condition around it."""
+        """Report a mark on each element of a conversation, of documents or of tools, with no condition around it."""
         for index, mark in marked(layout):
             segment = layout.segments[index]
             guards = segment.guards
@@ -71,12 +72,14 @@ class Limit(Observed):
                 continue
             for guard in guards:
                 history = guard.cause is not None and guard.cause.kind is Kind.HISTORY
-                if history or (guard.kind == "for" and _CONVERSATION.search(guard.expression)):
+                turns = history or _CONVERSATION.search(guard.expression) is not None
+                if history or (guard.kind == "for" and (turns or _ITERATED.fullmatch(guard.expression))):
+                    each = "message of the conversation" if turns else f"element of `{guard.expression}`"
                     yield self._finding(
                         layout,
                         profile,
                         mark.place,
-                        "every message of the conversation gets a mark",
+                        f"every {each} gets a mark",
                         confidence=Confidence.HIGH if history else Confidence.MEDIUM,
                         related=(Step(guard.place, "for each message here"),),
                     )

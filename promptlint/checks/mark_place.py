@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from promptlint.catalog.profile import Profile
 from promptlint.checks.base import DATA, HOW_OFTEN, Measure, Thresholds, costliest, quoted
-from promptlint.checks.marks import marked, rules_of, written
+from promptlint.checks.marks import automatic, marked, rules_of, written
 from promptlint.checks.observed import Observed
 from promptlint.findings import Finding, Severity
 from promptlint.layout import (
@@ -42,7 +42,7 @@ class BehindChanging(Observed):
     def run(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
         """Yield one finding for each mark that covers a value of one request."""
         found = list(self.observed(layout, measure))
-        marks = marked(layout)
+        marks = marked(layout) or list(_at_the_end(layout, measure))
         profile = rules_of(layout, measure) if marks else None
         for index, mark in marks if profile else ():
             changing = first_changing(layout, index)
@@ -76,6 +76,14 @@ class BehindChanging(Observed):
             related=(*cause.chain, Step(segment.place, "enters the prompt here")),
             cost=cost,
         )
+
+
+def _at_the_end(layout: Layout, measure: Measure) -> Iterator[tuple[int, Breakpoint]]:
+    """Yield the mark that a parameter has the provider set on the last block."""
+    asked = automatic(layout)
+    profile = rules_of(layout, measure) if asked is not None else None
+    if asked is not None and profile is not None and asked.name == profile.automatic_marker_field:
+        yield len(layout.segments) - 1, Breakpoint(asked.place, asked.name)
 
 
 def first_changing(layout: Layout, index: int) -> tuple[Segment, Cause] | None:

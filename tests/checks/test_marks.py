@@ -265,7 +265,7 @@ class TestMissing:
             {"provider": "", "model": ""},
             {"kind": LayoutKind.TEMPLATE},
             {"complete": False},
-            {"parameters": (Parameter("cache_control", place(1), "{}"),)},
+            {"parameters": (Parameter("cache_control", place(1), "{}"),), "repeated": True},
         ],
     )
     def test_silent_where_none_is_needed_or_known(self, changes: dict) -> None:

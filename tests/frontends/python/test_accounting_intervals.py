@@ -91,6 +91,9 @@ def program(loop: str) -> str:
         ("schedule.every().hour.do(ask)\n", 3600),
         ("scheduler.add_job(ask, 'interval', hours=1, minutes=30)\n", 5400),
         ("scheduler.add_job(ask, IntervalTrigger(minutes=20))\n", 1200),
+        ("scheduler.add_job(func=ask, trigger='interval', minutes=20)\n", 1200),
+        (f"@scheduler.scheduled_job('interval', minutes=20)\ndef job(text):{CALL}", 1200),
+        (f"@tasks.loop(hours=2)\nasync def job(text):{CALL}", 7200),
     ],
 )
 def test_stated_interval(loop: str, seconds: float) -> None:

@@ -294,4 +294,5 @@ def test_a_script_is_run_for_each_answer(call: str, scope: str) -> None:
     text = {call}
     openai.chat.completions.create(model='m', messages=[{{'role': 'user', 'content': text + ' That is all.'}}])
     """
-    assert f"~request-input/{scope}}} That is all." in run(program).text
+    kind = "retrieved" if "requests" in call else "request-input"
+    assert f"~{kind}/{scope}}} That is all." in run(program).text

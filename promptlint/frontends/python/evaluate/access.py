@@ -225,6 +225,8 @@ def subscript(m: Machine, value: Value, node: ast.Subscript, frame: Frame) -> Va
             if value.items[0].spread and isinstance(one, Unknown) and isinstance(constant, int):
                 one = unknown_like(one, cause=one.cause)
                 one.path = f"{value.name}[{constant}]"
+            elif isinstance(one, Unknown) and key.cause is not None:  # which one it is changes
+                one = unknown_like(one, cause=worst(one.cause, key.cause))
             return one
         if isinstance(constant, int) and value.items and not value.items[-1 if constant < 0 else 0].spread:
             return value.items[-1 if constant < 0 else 0].value

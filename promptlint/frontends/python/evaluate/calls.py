@@ -92,9 +92,20 @@ def _merge(out: Arguments, value: DictV, node: ast.expr, frame: Frame) -> None:
     """Add the arguments that ``**value`` gives."""
     for key, item in value.entries.items():
         if isinstance(key, str) and key not in out.keywords:
-            out.keywords[key] = item.value
+            out.keywords[key] = _sometimes(item)
     if value.rest:
         out.rest = Unknown(frame.module.place(node), cause=worst(*(r.cause for r in value.rest)))
+
+
+def _sometimes(item: Item) -> Value:
+    """Return a setting that was put into ``**options`` under a condition as one that may be missing."""
+    value = item.value
+    if not isinstance(value, Const | DictV | Unknown):
+        return value  # a text, or messages: what may be missing is told in them
+    for guard in reversed(item.guards):
+        if guard.kind == "if":
+            value = choice(guard, (ABSENT, value) if guard.branch else (value, ABSENT))
+    return value
 
 
 def _either(value: Choice) -> DictV:

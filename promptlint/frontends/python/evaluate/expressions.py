@@ -195,8 +195,10 @@ def _binary(m: Machine, node: ast.BinOp, frame: Frame) -> Value:
             return merged
     if isinstance(node.op, (ast.BitAnd, ast.Sub, ast.BitXor, ast.BitOr)) and _is_set(left, right):
         return _combined(m, node, left, right, frame)
-    if isinstance(node.op, ast.Mult) and isinstance(left, Str):
-        return _repeated(left, right)
+    if isinstance(node.op, ast.Mult):
+        for written, times in ((left, right), (right, left)):
+            if isinstance(written, Str):
+                return _repeated(written, times)
     if isinstance(left, Const) and isinstance(right, Const):
         return known.arithmetic(node.op, left, right)
     return Unknown(
@@ -228,12 +230,14 @@ def _counted(value: Value) -> int:
 def _repeated(value: Str, times: Value) -> Str:
     """Return a text written several times: ``"-" * 40``; once where that is too long or not known."""
     count = times.value if isinstance(times, Const) else None
-    if len(value.parts) != 1 or not isinstance(count, int) or isinstance(count, bool) or count < 1:
+    if not value.parts or not isinstance(count, int) or isinstance(count, bool) or count < 1:
         return value
-    part = value.parts[0]
-    if not isinstance(part, Lit) or count * len(part.text) > _LONGEST:
+    if (plain := value.plain()) is None:
+        return Str(value.parts * count) if count * len(value.parts) <= MAX_PARTS else value
+    first = value.parts[0]
+    if not isinstance(first, Lit) or count * len(plain) > _LONGEST:
         return value
-    return Str((replace(part, text=part.text * count, whole=True),))
+    return Str((replace(first, text=plain * count, whole=True),))
 
 
 def _combined(m: Machine, node: ast.BinOp, left: Value, right: Value, frame: Frame) -> ListV:

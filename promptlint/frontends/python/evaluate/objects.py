@@ -290,7 +290,7 @@ def attribute(m: Machine, obj: Obj, attr: str, node: ast.expr, frame: Frame) -> 
         return Unknown(place, name=label, path=label) if _is_setting(obj, attr, own) else own
     if cls is None:
         return Unknown(place, name=label, path=f"{obj.kind or obj.name}.{attr}")
-    if written and counted and (own is None or isinstance(own, Const)):
+    if written and counted and (own is None or isinstance(own, Const | Unknown)):
         return Unknown(
             place,
             name=label,

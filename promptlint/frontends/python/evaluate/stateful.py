@@ -25,7 +25,7 @@ from promptlint.layout import Confidence, Observation, Section, Segment
 
 
 def switched_by(call: ast.Call, frame: Frame) -> frozenset[str]:
-    """Return the names that the loops around a call set: they are others in the next turn."""
+    """Return the names that the loops around a call count with or set: they are others in the next turn."""
     if frame.func is None:
         return frozenset()
     out: set[str] = set()
@@ -33,7 +33,8 @@ def switched_by(call: ast.Call, frame: Frame) -> frozenset[str]:
         if isinstance(loop, ast.For | ast.AsyncFor | ast.While):
             inside = walk(*loop.body)
             if any(node is call for node in inside):
-                out |= set(_set_in(inside))
+                targets = [] if isinstance(loop, ast.While) else walk(loop.target)
+                out |= {*_set_in(inside), *(n.id for n in targets if isinstance(n, ast.Name))}
     return frozenset(out)
 
 

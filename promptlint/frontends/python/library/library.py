@@ -201,7 +201,11 @@ def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
         derived = None
     if short[:1].isupper():
         aim = given.get(*_AIMS)
-        if aim is not None and aim.cause is not None and aim.cause.kind in (Kind.RANDOM, Kind.ROUTING):
+        if (
+            aim is not None
+            and aim.cause is not None
+            and aim.cause.kind in (Kind.RANDOM, Kind.ROUTING, Kind.COUNTER)
+        ):
             return Unknown(place, name=name, path=f"{path}()", cause=aim.cause)
     if derived is not None and (derived.kind is Kind.UNORDERED or short[:1].isupper()):
         # A constructor keeps its arguments to itself; an outside function may well sort.

@@ -15,18 +15,24 @@ handed on, and where the function ends.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from promptlint.frontends.python.readings.turns import is_added
+from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.forms import is_conversation
-from promptlint.frontends.python.values.naming import goes_on
+from promptlint.frontends.python.values.naming import HISTORY, goes_on
 from promptlint.frontends.python.values.values import ListV, Obj, Value
-from promptlint.layout import Section, Segment
+from promptlint.layout import Observation, Section, Segment
 
 if TYPE_CHECKING:
     from promptlint.frontends.python.evaluate.machine import Frame
+
+# Marks of earlier turns that are taken off again: ``block.pop("cache_control", None)``.
+_PILED = "each turn is kept with its mark"
+_TAKES_OFF = re.compile(r"(?:pop|del|remove|strip|clear|without)\w*\b.{0,60}cache_?control", re.IGNORECASE)
 
 
 def held(value: Value) -> ListV | None:
@@ -57,3 +63,39 @@ def as_turn(segments: list[Segment], node: ast.expr, frame: Frame) -> tuple[Segm
     if frame.func is None or not is_added(node, frame.func.node):
         return tuple(segments)
     return tuple(replace(segment, section=Section.MESSAGES, role="") for segment in segments)
+
+
+def piled_up(sent: Value | None, segments: list[Segment], call: ast.Call, frame: Frame) -> Observation | None:
+    """Tell where turns are kept with the marks that they were sent with, so that each request has one more."""
+    if not isinstance(sent, ListV) or _TAKES_OFF.search(frame.module.source.text):
+        return None
+    kept = False
+    for segment in segments if sent.owner else ():
+        mark = segment.breakpoint
+        if kept and mark is not None and not segment.guards:
+            return Observation("mark-limit", mark.place, _PILED)
+        kept = kept or (segment.is_hole and HISTORY.search(segment.origin.name) is not None)
+    if frame.func is None or (added := _marked_in_loop(call, sent.name, frame.func.node)) is None:
+        return None
+    return Observation("mark-limit", frame.module.place(added), _PILED)
+
+
+def _marked_in_loop(call: ast.Call, name: str, func: ast.AST) -> ast.expr | None:
+    """Return the mark of a turn that the loop around a call adds to the list that is sent."""
+    for loop in walk(func):
+        inside = walk(*loop.body) if isinstance(loop, ast.For | ast.AsyncFor | ast.While) else []
+        if not any(one is call for one in inside):
+            continue
+        turns = (turn for one in inside if isinstance(one, ast.Call) for turn in _added_to(name, one))
+        for key in walk(*turns):
+            if isinstance(key, ast.Constant) and key.value == "cache_control":
+                return key
+    return None
+
+
+def _added_to(name: str, call: ast.Call) -> list[ast.expr]:
+    """Return what a call adds to a list of that name."""
+    match call.func:
+        case ast.Attribute(ast.Name(owner), "append") if owner == name:
+            return call.args
+    return []

@@ -13,6 +13,7 @@ from promptlint.frontends.python.evaluate.stateful import rendered_anew, switche
 from promptlint.frontends.python.library import engines
 from promptlint.frontends.python.library.bodies import posted
 from promptlint.frontends.python.library.cachekeys import cache_keys, injection_points, place_of
+from promptlint.frontends.python.prompts.conversing import piled_up
 from promptlint.frontends.python.prompts.emit import emitter_of
 from promptlint.frontends.python.readings.shapes import last_name
 from promptlint.frontends.python.syntax.nodes import walk
@@ -123,11 +124,13 @@ def request(
     observations.extend(flips)
     # A switch of a library: it puts the turns so far behind what is given here.
     repeated = repeated or any(access.plain(value) is True for _n, value, _a in carried.get("history", ()))
+    if (piled := piled_up(sent, emitter.segments, node, frame)) is not None:
+        observations.append(piled)
     if repeated or any(HISTORY.search(segment.origin.name) for segment in emitter.segments):
         observations.extend(rendered_anew(emitter.segments, frame))
     aim = given.get("api_base", "base_url")
     cause = callee.cause if aim is None else aim.cause
-    if cause is not None and cause.kind in (Kind.RANDOM, Kind.ROUTING):
+    if cause is not None and cause.kind in (Kind.RANDOM, Kind.ROUTING, Kind.COUNTER):
         observations.append(Observation("replica-random", place, frame.module.text(node.func), cause=cause))
     if not (emitter.segments or observations or any(one.cause for one in parameters)):
         return None

@@ -17,7 +17,9 @@ from promptlint.frontends.python.values.naming import called_name
 from promptlint.layout import Layout, Observation, Step
 from promptlint.source import Place
 
-_WORDS = re.compile(r"\bsleep\(|\bevery\(|[\"']interval[\"']|IntervalTrigger")
+_WORDS = re.compile(r"\bsleep\(|\bevery\(|[\"']interval[\"']|IntervalTrigger|@[\w.]*(?:loop|every)\(")
+# ``@tasks.loop(minutes=10)`` of Discord, ``@repeat_every(seconds=900)`` of FastAPI's utilities.
+_REPEATING = frozenset(("loop", "repeat_every", "every"))
 _UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800}
 
 
@@ -65,6 +67,10 @@ def _paced(module: Module, tree: ast.Module) -> Iterator[tuple[Place, Place, flo
     functions = {
         node.name: node for node in walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     }
+    for func in functions.values():
+        for decorator in func.decorator_list:
+            if isinstance(decorator, ast.Call) and (span := _decorated(decorator, constants)):
+                yield module.place(func), module.place(decorator), span
     for node in walk(tree):
         if isinstance(node, ast.While | ast.For | ast.AsyncFor):
             for call in _sleeps(node):
@@ -112,20 +118,35 @@ def _scheduled(call: ast.Call, constants: dict[str, ast.expr]) -> tuple[str, flo
             count = _number(every.args[0], constants) if every.args else 1.0
             factor = _UNITS.get(unit.attr.rstrip("s"))
             return (last_name(call.args[0]) or "", count * factor) if count and factor else None
-    if name == "add_job" and len(call.args) > 1:
-        trigger = call.args[1]
-        plain = isinstance(trigger, ast.Constant) and trigger.value == "interval"
-        made = isinstance(trigger, ast.Call) and last_name(trigger.func) == "IntervalTrigger"
-        keywords = (
-            call.keywords if plain else trigger.keywords if made and isinstance(trigger, ast.Call) else []
-        )
-        parts = [
-            (_number(keyword.value, constants) or 0.0) * _UNITS[(keyword.arg or "").rstrip("s")]
-            for keyword in keywords
-            if (keyword.arg or "").rstrip("s") in _UNITS
-        ]
-        return (last_name(call.args[0]) or "", sum(parts)) if sum(parts) else None
+    if name == "add_job":
+        given = {keyword.arg: keyword.value for keyword in call.keywords}
+        job = call.args[0] if call.args else given.get("func")
+        trigger = call.args[1] if len(call.args) > 1 else given.get("trigger")
+        seconds = _triggered(trigger, call.keywords, constants) if trigger is not None else 0.0
+        return (last_name(job) or "", seconds) if job is not None and seconds else None
     return None
+
+
+def _triggered(trigger: ast.expr, keywords: list[ast.keyword], constants: dict[str, ast.expr]) -> float:
+    """Return the seconds of ``"interval", minutes=10`` or ``IntervalTrigger(minutes=10)``; 0 for another trigger."""
+    if isinstance(trigger, ast.Constant) and trigger.value == "interval":
+        return _span(keywords, constants)
+    made = isinstance(trigger, ast.Call) and last_name(trigger.func) == "IntervalTrigger"
+    return _span(trigger.keywords, constants) if made and isinstance(trigger, ast.Call) else 0.0
+
+
+def _decorated(decorator: ast.Call, constants: dict[str, ast.expr]) -> float:
+    """Return the seconds of ``@scheduler.scheduled_job("interval", minutes=10)`` and its like."""
+    name = last_name(decorator.func)
+    if name == "scheduled_job" and decorator.args:
+        return _triggered(decorator.args[0], decorator.keywords, constants)
+    return _span(decorator.keywords, constants) if name in _REPEATING else 0.0
+
+
+def _span(keywords: list[ast.keyword], constants: dict[str, ast.expr]) -> float:
+    """Return the seconds that ``hours=1, minutes=30`` are."""
+    units = ((keyword.value, _UNITS.get((keyword.arg or "").rstrip("s"))) for keyword in keywords)
+    return sum((_number(value, constants) or 0.0) * unit for value, unit in units if unit)
 
 
 def _number(node: ast.expr, constants: dict[str, ast.expr]) -> float | None:

@@ -50,7 +50,7 @@ _WORDS = (
         "systemmessage",
         "SystemMessage",
     ),
-    *("chat.completions", "messages.create", "generate_content"),
+    *("chat.completions", "messages.create", "generate_content", "cache_read_input_tokens", "cached_tokens"),
     *("crewai", "cohere", "agno", "mistral", "ollama", "bedrock", "llama_index", "haystack", "smolagents"),
     *(
         "autogen",
