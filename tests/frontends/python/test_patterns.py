@@ -70,10 +70,25 @@ def test_a_value_stands_where_the_match_was(system: System) -> None:
     )
 
 
-@pytest.mark.parametrize("pattern", [r"(a+)+b", r"(", "x" * 200])
+@pytest.mark.parametrize("pattern", [r"(a+)+b", r"{(a|aa)+}", r"{.*.*.*x", r"(", "x" * 200])
 def test_patterns_that_are_not_run(system: System, pattern: str) -> None:
     assert system(f"re.sub({pattern!r}, lambda found: 'x', 'Be kind.')", "import re\n") == "Be kind."
 
 
 def test_a_text_in_place_of_a_match_leaves_the_text(system: System) -> None:
     assert system("re.sub(r' +', ' ', 'Be kind.')", "import re\n") == "Be kind."
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [r"{{(\w+)}}", r"{{ (\w+) }}", r"{{\s*([\w.]+)\s*}}", r"(?<!\$){{(.+?)}}", r"{{(?P<key>\w+)}}"],
+)
+def test_patterns_of_placeholders(system: System, pattern: str) -> None:
+    text = "Be {{ how }}." if "s*" in pattern or " (" in pattern else "Be {{how}}."
+    filled = f"re.sub(r'{pattern}', lambda found: {{'how': 'kind'}}[found.group(1)], '{text}')"
+    assert system(filled, "import re\n") == "Be kind."
+
+
+def test_a_text_with_very_many_marks_is_not_searched(system: System) -> None:
+    filled = "re.sub(r'{(.+)x}', lambda found: 'x', '{a' * 4000 + 'Be kind.')"
+    assert system(filled, "import re\n").endswith("{aBe kind.")

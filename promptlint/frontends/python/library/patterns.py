@@ -33,9 +33,25 @@ from promptlint.frontends.python.values.values import (
 from promptlint.layout import Step
 
 KINDS = ("formatter", "pattern", "match")  # of objects that are asked for their methods here
-_MAX_PATTERN = 120  # characters; longer ones do not look for placeholders
 _MAX_MATCHES = 64
-_NESTED = re.compile(r"[+*}]\??\)[+*{]")  # takes long where it does not match
+_MAX_SEARCH = 2_000_000  # characters of a text, times the places in it at which a placeholder may begin
+_MARKS = "{<[$%@#_(&~"
+# A program's own pattern is tried only where it looks for a placeholder, a name between marks: with one repetition
+# and the space around it, it cannot take long on any text.
+_PLACEHOLDER = re.compile(
+    r"""
+    (?: \(\?<?[!=] (?:[^()\\]|\\.) \) )?                                 # (?<!{)
+    (?: \\?[{<\[$%@#_&~] | \\\( ){1,4}                                   # \{\{
+    (?: \\s[*+] | [ ] )?
+    (?: \( (?:\?P<\w+>)? )?                                              # (?P<name>
+    (?: \\[wWSd] | \[(?:[^\]\\]|\\.)+\] | \. ) [+*] \??                  # [\w.]+
+    \)?
+    (?: \\s[*+] | [ ] )?
+    (?: \\?[}>\])$%@#_|&~] | s ){0,4}                                    # \}\}
+    (?: \(\?[!=] (?:[^()\\]|\\.) \) )?
+    """,
+    re.VERBOSE,
+)
 
 
 def _formatter(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value:
@@ -48,7 +64,7 @@ def _compiled(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Val
 
 
 def _usable(pattern: str) -> bool:
-    return len(pattern) <= _MAX_PATTERN and _NESTED.search(pattern) is None
+    return _PLACEHOLDER.fullmatch(pattern) is not None
 
 
 def _sub(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
@@ -143,12 +159,13 @@ def _each(
 ) -> tuple[Part, ...]:
     """Return pieces of text with each match replaced by what is made of it."""
     out: list[Part] = []
+    mark = next(sign for sign in pattern.pattern if sign in _MARKS)
     for part in parts:
         if isinstance(part, Alt):
             out.append(Alt(part.guard, tuple(_each(pattern, b, made, frame, node) for b in part.branches)))
         elif isinstance(part, Loop):
             out.append(Loop(part.guard, _each(pattern, part.parts, made, frame, node)))
-        elif isinstance(part, Lit):
+        elif isinstance(part, Lit) and len(part.text) * part.text.count(mark) <= _MAX_SEARCH:
             out.extend(_matched(pattern, part, made, Step(frame.module.place(node), "put in its place")))
         else:
             out.append(part)
