@@ -40,7 +40,7 @@ _NEUTRAL = re.compile(
     r"^\s*(?:el)?if\b|\bnot\b"
     r"|\|\s*(?:length|count|trim|list|default\([^)]*\))"
     r"|\bis\s+(?:not\s+)?(?:defined|undefined|string|mapping|iterable|sequence|number|true|false|none|None|True|False)\b"
-    r"|(?:!=|==|>=?)\s*(?:[01]\b|\'\'|\"\"|None\b|none\b|null\b|\[\]|\{\})"
+    r"|(?:!=|==|[<>]=?)\s*(?:[01]\b|\'\'|\"\"|None\b|none\b|null\b|\[\]|\{\})"
     r"|\b(?:len|bool|callable|any|all|str)\b(?=\()"
     r"|\b(?:isinstance|hasattr)\b(?=\()|,\s*[\w.\"'| ()]+(?=\))"
     r"|\.(?:strip|get)\((?:[\"']\w+[\"'])?\)"

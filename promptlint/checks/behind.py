@@ -39,6 +39,12 @@ def _only_tags(text: str) -> bool:
     return "<" in text and not _has_words(text)
 
 
+def _with(here: Segment, other: Segment) -> bool:
+    """Tell whether two segments may be in one request: not in different branches of a condition."""
+    taken = {guard.place: guard.branch for guard in here.guards}
+    return all(taken.get(guard.place, guard.branch) == guard.branch for guard in other.guards)
+
+
 class Behind:
     """Answers for one layout; each is found by one walk over its segments, however many ask."""
 
@@ -47,12 +53,12 @@ class Behind:
         self._runs: dict[bool, list[int]] = {}
 
     @cached_property
-    def _last_history(self) -> int | None:
-        found = None
-        for index, segment in enumerate(self._layout.segments):
-            if is_history(segment.cause, *(guard.cause for guard in segment.guards)):
-                found = index
-        return found
+    def _histories(self) -> list[int]:
+        return [
+            index
+            for index, segment in enumerate(self._layout.segments)
+            if is_history(segment.cause, *(guard.cause for guard in segment.guards))
+        ]
 
     @cached_property
     def _last_word(self) -> int | None:
@@ -82,11 +88,12 @@ class Behind:
         anew = self._layout.repeated and here.section is not Section.MESSAGES and self._goes_on
         if anew and kind is not Kind.REQUEST_INPUT:
             return True
-        last = self._last_history
-        if last is None or last <= index:
-            return False
-        there = self._layout.segments[last]
-        return there.of_message != here.of_message
+        later = (
+            self._layout.segments[at]
+            for at in reversed(self._histories[bisect_right(self._histories, index) :])
+        )
+        last = next((segment for segment in later if _with(here, segment)), None)
+        return last is not None and last.of_message != here.of_message
 
     def made_anew(self, index: int, cause: Cause) -> bool:
         """Tell whether a value that is new in each request stands in one of the turns that a loop makes for each.
@@ -186,10 +193,10 @@ class Behind:
 
     def unseen(self, index: int) -> str:
         """Return the expression of a text of the program behind a segment that was not seen, "" where there is none."""
-        here = {guard.place: guard.branch for guard in self._layout.segments[index].guards}
+        here = self._layout.segments[index]
         for at in self._unseen[bisect_right(self._unseen, index) :]:
             segment = self._layout.segments[at]
-            if all(here.get(guard.place, guard.branch) == guard.branch for guard in segment.guards):
+            if _with(here, segment):
                 return segment.origin.shown
         return ""
 
@@ -206,7 +213,8 @@ class Behind:
         here = self._layout.segments[index]
         spoken = here.role not in ("system", "developer") or any(map(_is_counted, self._around(here)))
         in_turn = here.section is Section.MESSAGES and spoken
-        return self._layout.repeated and in_turn and not (kind in DATA and self._begins(here))
+        added = self._layout.repeated or any(loop.kind == "while" for loop in self._around(here))
+        return added and in_turn and not (kind in DATA and self._begins(here))
 
     def _begins(self, here: Segment) -> bool:
         """Tell whether a segment is of the turns that are there before a conversation goes on."""
@@ -298,7 +306,8 @@ class Behind:
             if self._layout.segments[at].message == here.message:
                 continue
             looped = not loops <= own
-            if looped and self._layout.repeated and here.section is Section.MESSAGES:
+            again = self._layout.repeated or any(loop.kind == "while" for loop in loops - own)
+            if looped and again and here.section is Section.MESSAGES:
                 return at
             if answer and not looped:
                 return at

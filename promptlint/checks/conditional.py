@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -37,6 +38,8 @@ from promptlint.words import shortened
 _BRANCHES = ("if", "match", "try")
 # A clock or a counter in a plain test is compared with something, as in `if now() > limit`.
 _ALWAYS_THERE = frozenset({Kind.CLOCK, Kind.RANDOM, Kind.COUNTER, Kind.ENVIRONMENT})
+# ``if i == len(messages) - 1``
+_LAST = re.compile(r"==\s*len\(.*\)\s*-\s*1\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +125,14 @@ def _decides(guard: Guard, cause: Cause) -> bool:
         return False
     if cause.kind in DATA and cause.confidence is Confidence.LOW:
         return False
+    if _counts_turns(cause) and (tests_presence(guard) or _LAST.search(guard.expression)):
+        return False  # there are some from the first answer on, and behind the last of them is nothing yet
     return cause.kind in _ALWAYS_THERE or not tests_presence(guard)
+
+
+def _counts_turns(cause: Cause) -> bool:
+    """Tell whether a counter is the length of a collection."""
+    return cause.kind is Kind.COUNTER and cause.what.lstrip("`").startswith("len(")
 
 
 def _sections(layout: Layout) -> Iterator[tuple[int, Guard]]:

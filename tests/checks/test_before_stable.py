@@ -306,11 +306,18 @@ def test_a_condition_around_a_value_that_changes_as_often_is_told_once() -> None
         (Kind.UNORDERED, "len(names) > 3"),
         (Kind.HISTORY, "history[0] == 1"),
         (Kind.PER_USER, "user and user.name"),
+        (Kind.COUNTER, "len(turns) > 0"),
+        (Kind.COUNTER, "i == len(turns) - 1"),
     ],
 )
 def test_a_condition_that_the_change_does_not_decide(kind: Kind, expression: str) -> None:
-    same = guard(cause(kind, R), expression=expression)
+    same = guard(cause(kind, R, "len(turns)"), expression=expression)
     assert not run(layout(text(20, guards=(same,)), text(60)))
+
+
+def test_a_condition_on_how_many_there_are() -> None:
+    many = guard(cause(Kind.COUNTER, R, "len(turns)"), expression="len(turns) > 10")
+    assert [f.code for f in run(layout(text(20, guards=(many,)), text(60)))] == ["PL109"]
 
 
 def test_an_unknown_condition_is_silent() -> None:

@@ -51,6 +51,24 @@ def test_answers_that_may_not_be_there_hide_nothing() -> None:
     assert found.cost.tokens == 120
 
 
+def test_what_each_round_of_a_loop_adds_stands_behind_the_answer() -> None:
+    rounds = (guard(kind="while", expression="tries < 5"),)
+    later = turn(text(100), 5, guards=rounds)
+    assert run(layout(ROLE, DATA, turn(text(20), 3), later)) == []
+    # What is said in a round is sent again as it is.
+    said = turn(hole(cause(Kind.REQUEST_INPUT, R)), 4, guards=rounds)
+    assert run(layout(ROLE, said, later)) == []
+
+
+def test_a_conversation_in_another_branch_is_not_behind() -> None:
+    chat = guard(expression="mode == 'chat'")
+    plain = replace(chat, branch=1)
+    clock = turn(hole(cause(Kind.CLOCK, R)), 2, guards=(chat,))
+    turns = hole(cause(Kind.HISTORY, Scope.SESSION))
+    assert run(layout(ROLE, clock, turn(turns, 3, guards=(plain,)))) == []
+    assert [f.code for f in run(layout(ROLE, clock, turn(turns, 3, guards=(chat,))))] == ["PL101"]
+
+
 def test_data_at_the_beginning_of_a_conversation_that_goes_on() -> None:
     made = layout(ROLE, DATA, turn(text(100), 3), repeated=True)
     assert [found.code for found in run(made)] == ["PL108"]

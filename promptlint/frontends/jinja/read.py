@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import islice
 from posixpath import basename
 
 from promptlint.frontends.base import Context
@@ -40,6 +41,12 @@ _CODE_PATH = re.compile(
     re.IGNORECASE,
 )
 _PAGE_TEXT = re.compile(r"\s*(?:<!DOCTYPE|<html|<\?xml)", re.IGNORECASE)
+# Elements as pages and mails have them, inside of a layout that begins elsewhere: ``<div class="card">``.
+_ELEMENT = re.compile(
+    r"<(?:div|span|p|a|h[1-6]|ul|li|table|t[dr]|form|input|button|label|select|img|svg|path|link|script|i)\s[^<>]*?"
+    r"\b(?:class|id|style|href|src|type|name|onclick|d)=",
+)
+_ELEMENTS = 3  # of them that make a page of a template
 _CODE_TEXT = re.compile(
     r"\s*(?:<!DOCTYPE|<html|<\?xml|#!|FROM \S+$|apiVersion:|\[tool\.|import |\{%-? extends )", re.MULTILINE
 )
@@ -56,7 +63,9 @@ def is_page(source: SourceFile) -> bool:
     """Tell whether a template makes a page, a program or a configuration file, and is not called after prompts."""
     if _PROMPT_PATH.search(source.path):
         return False
-    return _CODE_PATH.search(source.path) is not None or _PAGE_TEXT.match(source.text) is not None
+    if _CODE_PATH.search(source.path) is not None or _PAGE_TEXT.match(source.text) is not None:
+        return True
+    return sum(1 for _ in islice(_ELEMENT.finditer(source.text), _ELEMENTS)) == _ELEMENTS
 
 
 def segments(text: MappedText, context: Context, *, dialect: str = "jinja") -> Fragment:

@@ -391,3 +391,16 @@ def test_variables_by_root() -> None:
         "user": ["user.name", "user.age"],
         "q": ["q"],
     }
+
+
+@pytest.mark.parametrize(
+    ("path", "elements", "page"),
+    [
+        ("public/search.jinja2", 3, True),
+        ("public/search.jinja2", 2, False),
+        ("prompts/search.jinja2", 3, False),
+    ],
+)
+def test_a_part_of_a_page_is_told_by_its_elements(path: str, elements: int, page: bool) -> None:
+    text = '{% extends "base.jinja2" %}{% block content %}' + '<div class="card">{{ query }}</div>' * elements
+    assert jinja.is_page(SourceFile(path, text)) is page

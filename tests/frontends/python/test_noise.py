@@ -107,6 +107,8 @@ def test_only_shown(use: str, shown: bool) -> None:
         ("\nfrom typing import List\nimport os\n", True),
         ("<!DOCTYPE html><p>Hello", True),
         ("SELECT name FROM ships", True),
+        ('\n  <div class="card" style="color: red">\n', True),
+        ("<role>You are a pirate.</role>", False),
         ("From now on you are a pirate. import nothing", False),
         ("Select the best answer.", False),
         ("Import the data, then say so.", False),
@@ -124,6 +126,43 @@ def test_a_mail_is_no_prompt(program: Run) -> None:
     code = loader + "def send(a, b):\n    return env.get_template('{}').render(user_name=a, session_id=b)\n"
     assert not program({"app.py": code.replace("{}", "mail.html"), "t/mail.html": mail}).findings
     assert program({"app.py": code.replace("{}", "prompt.md"), "t/prompt.md": mail}).findings
+
+
+@pytest.mark.parametrize(
+    ("path", "reported"),
+    [
+        ("emails/invite.txt", False),
+        ("invite_email.md", False),
+        ("emails/prompt.txt", True),
+        ("invite.txt", True),
+    ],
+)
+def test_a_mail_speaks_to_people(program: Run, path: str, reported: bool) -> None:
+    mail = "Hello {{ user_name }}. Use the following link: {{ link }}. Write a short answer. " + LONG
+    code = "from flask import render_template\ndef send(a, b):\n    return render_template('PATH', user_name=a, link=b)\n"
+    found = program({"app.py": code.replace("PATH", path), f"templates/{path}": mail})
+    assert bool(found.findings) is reported
+
+
+@pytest.mark.parametrize(
+    ("use", "reported"),
+    [
+        ("raise ValueError(text)", False),
+        ("raise ValueError(str(text))", False),
+        ("return llm.ask(text)", True),
+    ],
+)
+def test_the_text_of_an_exception_is_no_prompt(program: Run, use: str, reported: bool) -> None:
+    found = program(f"""
+        from textwrap import dedent
+        def check(llm, why):
+            text = dedent(f'''
+                This engine cannot be used here. What it says of the reason, in its own words:
+                {{why}}
+            ''')
+            {use}
+    """)
+    assert ("PL501" in found.codes) is reported
 
 
 LOOP = """

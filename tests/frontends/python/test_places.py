@@ -256,6 +256,32 @@ def test_the_text_of_a_refusal_is_no_prompt(program: Run, name: str, codes: list
     assert found.codes == codes
 
 
+@pytest.mark.parametrize(
+    ("name", "imported", "text", "reported"),
+    [
+        ("xml_template", "", "The ship is at sea, and {LONG}", False),
+        ("preamble", "", "The ship is at sea, and {LONG}", False),
+        ("preamble", "", "You are a pilot. {LONG}", True),
+        ("letter_template", "from openai import OpenAI", "The ship is at sea, and {LONG}", True),
+        ("system_prompt", "", "The ship is at sea, and {LONG}", True),
+    ],
+)
+def test_templates_of_programs_without_a_model(
+    program: Run, name: str, imported: str, text: str, reported: bool
+) -> None:
+    found = program(
+        f"""
+        {imported or "import json"}
+        from datetime import datetime
+        {name.upper()} = "It is {{now}}. {text.replace("{LONG}", LONG)}"
+        def render():
+            {name} = {name.upper()}.format(now=datetime.now())
+            return {name}
+        """
+    )
+    assert ("PL101" in found.codes) is reported
+
+
 def test_an_empty_default_is_not_another_case(program: Run) -> None:
     found = program(
         f"""

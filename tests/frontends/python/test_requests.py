@@ -299,6 +299,7 @@ EFFORTS = """
         ("{'effort': effort_for(question)}", ["PL702"]),
         ("{'effort': 'high' if 'why' in question else 'low', 'summary': 'auto'}", ["PL702"]),
         ("{'effort': self.effort}", []),
+        ("{'effort': self.effort} if self.effort else None", []),
         ("{'effort': effort_for(self.effort)}", []),
     ],
 )

@@ -45,6 +45,20 @@ def test_a_window_that_is_filled_from_the_end(talking: Run, test: str, keep: str
         assert found.source(seen.place) == test
 
 
+def test_turns_that_the_provider_keeps_are_not_cut(talking: Run) -> None:
+    trimmed = """
+def fit(messages, last):
+    kept = []
+    for m in reversed(messages):
+        if len(kept) >= 20:
+            break
+        kept.insert(0, m)
+    return client.responses.create(model="m", input=kept{})
+"""
+    assert talking(trimmed.format("")).seen == ["history-cut"]
+    assert talking(trimmed.format(", previous_response_id=last")).seen == []
+
+
 @pytest.mark.parametrize(
     ("parameter", "cut"),
     [

@@ -25,10 +25,14 @@ _WRITES = re.compile(r"(?:.*\.)?_*(?:write(?:_\w+)?|(?:create|save|make|put)_\w*
 _PIPE = re.compile(r"stdin|sock|conn|pipe|stream|channel", re.IGNORECASE)
 # How files of other kinds begin; a text that asks a model for one has words in front.
 _CODE = re.compile(
-    r"\s*(?:\\input |from [\w.{}]+ import |import [\w.]+\s*(?:\n|;|as )|#!/|<!(?i:doctype html)|<html|<\?xml |package [\w.]+;?\n|"
+    r"\s*(?:\\input |from [\w.{}]+ import |import [\w.]+\s*(?:\n|;|as )|#!/|<!(?i:doctype html)|<\?xml |package [\w.]+;?\n|"
+    r"<(?:html|head|body|style|script|div|table|svg|form)\b[^<>]*>|"
     r"(?:SELECT|INSERT INTO|CREATE TABLE|UPDATE \w+ SET|DELETE FROM)\s)"
 )
-# Templates of pages, mails, programs and configuration: ``mail.html``, ``workflow.yml.jinja2``.
+# Templates of pages, mails, programs and configuration: ``mail.html``, ``workflow.yml.jinja2``, ``emails/invite.txt``.
+_MAIL = re.compile(
+    r"(?:(?:^|/)(?:e-?)?mails?/[^/]+|/(?:\w+_)?e?mail(?:_\w+)?)\.(?:txt|md|html?|j2|jinja2?)$", re.IGNORECASE
+)
 _PAGE = re.compile(
     r"\.(?:(?:html?|xml|svg|css)(?:\.(?:j2|jinja2?|tmpl|tpl))?|"
     r"(?:jsx?|tsx?|py|sh|bash|conf|cfg|ini|toml|ya?ml|json|sql|tf)\.(?:j2|jinja2?|tmpl|tpl))$",
@@ -66,13 +70,16 @@ def is_refusal(name: str) -> bool:
 
 
 def becomes_a_refusal(call: ast.Call, func: ast.AST) -> bool:
-    """Tell whether the result of a call gets the name of an error's text, or is raised."""
-    for node in walk(func):
+    """Tell whether the result of a call gets the name of an error's text, or is raised, at once or by its name."""
+    found = walk(func)
+    raised = [node for node in found if isinstance(node, ast.Raise)]
+    for node in found:
         if isinstance(node, ast.Assign) and node.value is call:
-            return any(is_refusal(ast.unparse(target)) for target in node.targets)
-        if isinstance(node, ast.Raise) and any(inner is call for inner in walk(node)):
-            return True
-    return False
+            names = [ast.unparse(target) for target in node.targets]
+            return any(map(is_refusal, names)) or any(
+                isinstance(inner, ast.Name) and inner.id in names for inner in walk(*raised)
+            )
+    return any(inner is call for inner in walk(*raised))
 
 
 def tells_people(call: ast.Call) -> bool:
@@ -164,8 +171,12 @@ def is_code(segments: Iterable[Segment]) -> bool:
 
 def is_page(segments: Iterable[Segment]) -> bool:
     """Tell whether text comes from the template of a page, a mail or a configuration file, by its name."""
-    names = {segment.place.path.rpartition("/")[2] for segment in segments if segment.text}
-    return any(_PAGE.search(name) and "prompt" not in name.lower() for name in names)
+    paths = {segment.place.path for segment in segments if segment.text}
+    return any(
+        (_PAGE.search(path) and "prompt" not in path.rpartition("/")[2].lower())
+        or (_MAIL.search(path) and "prompt" not in path.lower())
+        for path in paths
+    )
 
 
 def is_addressed(segments: Iterable[Segment]) -> bool:

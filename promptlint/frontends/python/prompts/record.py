@@ -15,6 +15,7 @@ from promptlint.frontends.python.prompts.conversing import all_held, as_turn, gr
 from promptlint.frontends.python.prompts.emit import emitter_of
 from promptlint.frontends.python.prompts.keeping import Layouts
 from promptlint.frontends.python.prompts.requests import request, taken, unordered_tools
+from promptlint.frontends.python.readings.speaking import speaks_to_a_model
 from promptlint.frontends.python.values.forms import (
     holds_objects,
     is_conversation,
@@ -36,6 +37,7 @@ from promptlint.frontends.python.values.naming import (
     is_prompt_name,
     is_tool_maker,
     makes_tools,
+    names_prompts_only,
     path_of,
     talks,
 )
@@ -156,7 +158,8 @@ class Recorder(Layouts):
                 isinstance(value, Str)
                 and self.stages.between((frame.func, frame.cls, name), weight_of(value.parts))
             ):
-                self.text(m, name, value, node, frame, Confidence.LOW)
+                weak = _is_foreign(name, frame)
+                self.text(m, name, value, node, frame, Confidence.LOW, weak=weak)
         elif (
             isinstance(value, ListV)
             and value.items
@@ -178,7 +181,7 @@ class Recorder(Layouts):
             return
         turns = constants.of_an_agent(frame.module.path, frame.cls.name if frame.cls else "", name)
         # Programs and mails have such names as well: the text has to say it too.
-        weak = name.lower().endswith("template") and "prompt" not in name.lower()
+        weak = not names_prompts_only(name)
         self.text(m, name, value, node, frame, Confidence.LOW, turns=turns, weak=weak)
 
     def attribute(
@@ -351,7 +354,8 @@ class Recorder(Layouts):
         if not (self.silent or audience.is_refusal(written)) and (
             named or source.literal_length() >= 200 or "template" in written.lower()
         ):
-            self.text(m, written, result, node, frame, Confidence.LOW)
+            weak = _is_foreign(written, frame)
+            self.text(m, written, result, node, frame, Confidence.LOW, weak=weak)
 
     def comprehension(self, m: Machine, value: ListV, node: ast.expr, frame: Frame) -> None:
         """A list was built by a comprehension."""
@@ -369,6 +373,11 @@ class Recorder(Layouts):
             and description.cause is not None
         ):
             self.tool_text(m, description, value.node, frame)
+
+
+def _is_foreign(name: str, frame: Frame) -> bool:
+    """Tell whether a text with a name that pages and programs have too is made where no model is spoken to."""
+    return not names_prompts_only(name) and not speaks_to_a_model(frame.module)
 
 
 def _tools_in_disorder(value: Str, frame: Frame) -> bool:

@@ -239,7 +239,7 @@ def _parameters(
 
 def _parameter(name: str, value: Value, place: Place) -> Parameter:
     choices = tuple(dict.fromkeys(_short(v) for v in _options(value) if v is not ABSENT))
-    several = len(choices) > 1
+    several = len(choices) > 1 and not _is_one_setting(value)
     return Parameter(
         name,
         place,
@@ -249,6 +249,17 @@ def _parameter(name: str, value: Value, place: Place) -> Parameter:
         choices if several else (),
         tuple(_switches(value)) if several else (),
     )
+
+
+def _is_one_setting(value: Value) -> bool:
+    """Tell whether all that chooses between the values is whether there is one.
+
+    ``{"effort": self.effort} if self.effort else None`` was decided elsewhere.
+    """
+    held = [item.value for one in _options(value) if isinstance(one, DictV) for item in one.entries.values()]
+    own = {getattr(one, "name", "") for one in (*_options(value), *held)}
+    guards = [guard.expression for guard in _switches(value)]
+    return bool(guards) and all(own & set(_NAME.findall(expression)) for expression in guards)
 
 
 def _options(value: Value) -> list[Value]:

@@ -142,7 +142,8 @@ def _tells_of_turns(text: str, cuts: tuple[str, ...]) -> bool:
     if cuts and not any(word in text for word in cuts):
         return False
     lowered = text.lower()
-    return any(word in lowered for word in _WORDS)
+    # A provider that is told of the previous response keeps the turns so far: they need not be sent.
+    return any(word in lowered for word in _WORDS) and "previous_response" not in lowered
 
 
 def _widest(seen: list[Observation]) -> list[Observation]:

@@ -22,6 +22,7 @@ NOT_PROMPT_NAME = re.compile(
     r"(^|_)(path|file|dir|name|names|id|ids|key|keys|tokens|count|length|len|hash|cache|version|type|types|url|html|sql|query_template|config|"
     r"manager|class|cls|list|dict|map|size|index|format|events?)$|email|html|subject"
 )
+_OF_PROMPTS_ONLY = re.compile(r"prompt|instruction|persona|system|(^|_)sys($|_)")
 # Calls whose text arguments are not sent to a model, whatever their names say.
 NOT_SENT = re.compile(
     r"^(builtins\.(print|open|input|isinstance|len|Exception|ValueError)|logging\.|log\.|logger\.|.*\.(debug|info|warning|warn|error|exception|critical|"
@@ -53,6 +54,12 @@ def is_prompt_name(name: str) -> bool:
     return bool(
         PROMPT_NAME.search(name if name.islower() else name.lower() if name.isupper() else name)
     ) and not NOT_PROMPT_NAME.search(name.lower())
+
+
+@cache
+def names_prompts_only(name: str) -> bool:
+    """Tell whether nothing but a prompt is called so: programs, mails and pages have templates and preambles too."""
+    return _OF_PROMPTS_ONLY.search(name.lower()) is not None
 
 
 @cache
