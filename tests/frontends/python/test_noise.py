@@ -118,6 +118,32 @@ def test_code(text: str, code: bool) -> None:
     assert starts_as_code(text) is code
 
 
+@pytest.mark.parametrize(
+    ("cls", "reported"), [("SentenceChecker", False), ("SentenceTool", True), ("Sentences(BaseTool)", True)]
+)
+def test_a_description_of_something_else_than_a_tool(program: Run, cls: str, reported: bool) -> None:
+    found = program(f"""
+        import random
+        from openai import OpenAI
+        from langchain.tools import BaseTool
+        class {cls}:
+            def build_description(self):
+                return f"At least {{random.randint(1, 20)}} sentences. {LONG[:120]}"
+    """)
+    assert ("PL302" in found.codes) is reported
+
+
+@pytest.mark.parametrize(("keyword", "reported"), [("template", False), ("prompt", True)])
+def test_the_template_of_a_command(program: Run, keyword: str, reported: bool) -> None:
+    found = program(f"""
+        import os
+        def launch(task):
+            line = f"submit --folder {{os.getcwd()}} {LONG}"
+            return task.get_command({keyword}=line)
+    """)
+    assert ("PL105" in found.codes) is reported
+
+
 def test_a_mail_is_no_prompt(program: Run) -> None:
     mail = "<p>Hello {{ user_name }}, your code is {{ session_id }}.</p>" + LONG
     loader = (

@@ -99,6 +99,19 @@ def test_a_parameter_chosen_once_is_silent(program: Run) -> None:
     assert found.seen == []
 
 
+def test_a_replica_drawn_for_an_object_is_its_own(program: Run) -> None:
+    found = program("""
+        import random
+        from openai import OpenAI
+        class Model:
+            def __init__(self, urls):
+                self.client = OpenAI(base_url=random.choice(urls))
+            def ask(self, messages):
+                return self.client.chat.completions.create(messages=messages)
+        """)
+    assert "PL701" not in found.codes
+
+
 def test_a_replica_drawn_for_each_call(program: Run) -> None:
     found = program(
         "import random\nfrom openai import OpenAI\nclients = [OpenAI(base_url='http://a'), OpenAI(base_url='http://b')]\n"

@@ -101,7 +101,8 @@ class Recorder(Layouts):
             if (is_prompt_name(keyword) or given_to_agent) and is_text(argument):
                 where = given.nodes.get(keyword, node)
                 if not audience.tells_people(node):
-                    self.text(m, keyword, argument, where, frame, Confidence.MEDIUM)
+                    weak = not given_to_agent and _is_foreign(keyword, frame)
+                    self.text(m, keyword, argument, where, frame, Confidence.MEDIUM, weak=weak)
             elif keyword in _MESSAGES and isinstance(argument, ListV) and not holds_objects(argument):
                 self.message_list(m, keyword, argument, given.nodes.get(keyword, node), frame)
             elif keyword in ("tools", "functions"):
@@ -215,7 +216,8 @@ class Recorder(Layouts):
         if (
             "description" in name
             and isinstance(value, Str)
-            and (value.cause or _tools_in_disorder(value, frame))
+            and _makes_a_tool(frame)
+            and (value.cause or disorder(value.parts) is not None)
         ):
             self.tool_text(m, value, node, frame)
         elif (
@@ -380,11 +382,13 @@ def _is_foreign(name: str, frame: Frame) -> bool:
     return not names_prompts_only(name) and not speaks_to_a_model(frame.module)
 
 
-def _tools_in_disorder(value: Str, frame: Frame) -> bool:
-    """Tell whether a description that a function of a tool returns repeats something in no fixed order."""
+def _makes_a_tool(frame: Frame) -> bool:
+    """Tell whether a function that describes something describes a tool: tasks, datasets and checks have texts too."""
     func = frame.func
-    names = f"{func.name} {func.cls.name if func.cls else ''}" if func is not None else ""
-    return ("tool" in names.lower() or "skill" in names.lower()) and disorder(value.parts) is not None
+    if func is None:
+        return False
+    names = f"{func.name} {func.cls.name if func.cls else ''} {frame.module.path}".lower()
+    return makes_tools(func.cls) or any(word in names for word in ("tool", "skill", "function", "plugin"))
 
 
 def _prompt_home(frame: Frame, value: Value) -> bool:

@@ -130,7 +130,8 @@ def request(
         observations.extend(rendered_anew(emitter.segments, frame))
     aim = given.get("api_base", "base_url")
     cause = callee.cause if aim is None else aim.cause
-    if cause is not None and cause.kind in (Kind.RANDOM, Kind.ROUTING, Kind.COUNTER):
+    routed = cause is not None and cause.kind in (Kind.RANDOM, Kind.ROUTING, Kind.COUNTER)
+    if cause is not None and routed and cause.scope is Scope.REQUEST:
         observations.append(Observation("replica-random", place, frame.module.text(node.func), cause=cause))
     if not (emitter.segments or observations or any(one.cause for one in parameters)):
         return None
