@@ -11,7 +11,7 @@ from pathlib import Path
 
 from promptlint.catalog import Catalog
 from promptlint.frontends.base import Context
-from promptlint.frontends.python.evaluate import objects
+from promptlint.frontends.python.evaluate import linking, objects
 from promptlint.frontends.python.evaluate.expressions import evaluate
 from promptlint.frontends.python.evaluate.functions import enter
 from promptlint.frontends.python.evaluate.machine import Machine
@@ -115,7 +115,7 @@ def _unreadable(module: Module) -> Layout:
 
 def _enter_all(m: Machine, module: Module, only: str) -> None:
     """Run a module's body, then each of its functions that may build a prompt, as entries."""
-    objects.run_module(m, module)
+    linking.run_module(m, module)
     for value in list(module.names.values()):
         if isinstance(value, FuncV) and value.module is module:
             _enter_function(m, module, value, None, only)

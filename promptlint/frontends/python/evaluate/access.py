@@ -8,7 +8,7 @@ from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from promptlint.frontends.python.evaluate import hints, mappings, objects, protocols
+from promptlint.frontends.python.evaluate import hints, linking, mappings, objects, protocols
 from promptlint.frontends.python.evaluate.conditions import is_switch
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, passed, unknown_like
 from promptlint.frontends.python.library import files, standard
@@ -72,9 +72,9 @@ def name(m: Machine, identifier: str, node: ast.expr, frame: Frame) -> Value:
     own = frame.names.get(identifier) if identifier not in frame.exports else None
     if own is None and frame.outer is not None:
         own = frame.outer.get(identifier)
-    if own is not None and not isinstance(own, objects.Deferred):
+    if own is not None and not isinstance(own, linking.Deferred):
         return own
-    found = objects.module_name(m, frame.module, identifier)
+    found = linking.name_of(m, frame.module, identifier)
     if found is not None:
         return found
     if identifier == "__file__":
@@ -93,7 +93,7 @@ def attribute(m: Machine, value: Value, attr: str, node: ast.expr, frame: Frame)
     if isinstance(value, Super):
         return objects.super_attribute(m, value, attr, node, frame)
     if isinstance(value, ModuleV):
-        found = objects.module_name(m, value.module, attr)
+        found = linking.name_of(m, value.module, attr)
         if found is not None and is_switch(found, attr):
             return Unknown(frame.module.place(node), name=attr, path=attr)
         if found is not None:

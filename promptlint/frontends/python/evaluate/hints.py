@@ -17,7 +17,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from promptlint.frontends.python.evaluate import objects
+from promptlint.frontends.python.evaluate import linking, objects
 from promptlint.frontends.python.evaluate.machine import Frame, Machine
 from promptlint.frontends.python.evaluate.overriding import is_abstract
 from promptlint.frontends.python.syntax.nodes import remembered, walk
@@ -247,7 +247,7 @@ def annotated(m: Machine, node: ast.expr, module: Module, closure: Names = None)
     if isinstance(node, ast.Name):
         if node.id in _BUILTIN:
             return None
-        value = (closure or {}).get(node.id) or objects.module_name(m, module, node.id)
+        value = (closure or {}).get(node.id) or linking.name_of(m, module, node.id)
     elif isinstance(node, ast.Attribute):
         value = m.evaluate(node, Frame(module, {}, None, frozen=True))
     else:

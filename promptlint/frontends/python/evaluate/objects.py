@@ -1,17 +1,16 @@
-"""Modules, classes and instances: how a name or attribute gets its value."""
+"""Classes and instances: how an attribute gets its value."""
 
 from __future__ import annotations
 
 import ast
-from typing import TypeGuard
 
 from promptlint.frontends.python.evaluate import access, growing, hints, protocols
-from promptlint.frontends.python.evaluate.machine import MAX_STEPS, Frame, Machine, passed
+from promptlint.frontends.python.evaluate.linking import is_counting
+from promptlint.frontends.python.evaluate.machine import Frame, Machine, passed
 from promptlint.frontends.python.evaluate.twins import Twins, settle, twin
 from promptlint.frontends.python.library import files
 from promptlint.frontends.python.syntax.nodes import blocks
 from promptlint.frontends.python.syntax.slicing import making
-from promptlint.frontends.python.values.modules import Module, Read
 from promptlint.frontends.python.values.naming import HISTORY
 from promptlint.frontends.python.values.values import (
     NONE,
@@ -22,7 +21,6 @@ from promptlint.frontends.python.values.values import (
     Ext,
     FuncV,
     ListV,
-    ModuleV,
     Obj,
     Str,
     Super,
@@ -37,122 +35,9 @@ from promptlint.source import Place
 MAX_ASKED = 6  # attributes that are made of one another, each in a method of its own
 MAX_INIT_STEPS = 500
 _MODELLED = ("path", "jinja-env", "buffer", "dialog", "formatter", "pattern", "match")
-_NOTHING: frozenset[Read] = frozenset()
 KEPT_DEFAULT = 40  # a parameter's default text of this length is a prompt, not a setting
 _SUBSTANCE = (Str, Template, ListV, DictV, ClassV, Ext, Bound)
 _CACHED = ("cache", "lru_cache", "cached", "alru_cache")
-
-
-def run_module(m: Machine, module: Module) -> None:
-    """Run a module's body once; a cycle sees what is there so far."""
-    if module.state != "new" or module.tree is None:
-        return
-    module.state = "running"
-    frame = Frame(module, module.names, frozen=True, home=module.names)
-    try:
-        with m.afresh([], MAX_STEPS), m.recorder.into(module.layouts), m.project.reading(module.reads):
-            m.execute(module.tree.body, frame)
-    except RecursionError:
-        module.reads.add((module.path, None))
-    finally:
-        module.state = "done"
-
-
-class Deferred(Value):
-    """An import that is followed only when its name is used."""
-
-    __slots__ = ("attr", "dotted", "level", "module")
-
-    def __init__(self, module: Module, dotted: str, attr: str, level: int) -> None:
-        self.module = module
-        self.dotted = dotted
-        self.attr = attr
-        self.level = level
-
-
-def module_name(m: Machine, module: Module, name: str) -> Value | None:
-    """Return a module-level name, imports followed; what can be changed is the file's own."""
-    value = _module_name(m, module, name)
-    if module.state == "running":
-        return value
-    return m.recorder.assigned.get((module, name)) or m.copied(value)
-
-
-def assign_outside(m: Machine, owner: Module | ClassV, name: str, value: Value) -> None:
-    """Set a name of a module or class: by its own body for all, by a function for the file at hand."""
-    module, names = (owner, owner.names) if isinstance(owner, Module) else (owner.module, owner.namespace)
-    if module.state == "running":
-        names[name] = value
-    else:
-        m.recorder.assigned[owner, name] = value
-
-
-def _module_name(m: Machine, module: Module, name: str, asked: set[str] | None = None) -> Value | None:
-    """Return a module-level name as it is for all; modules that were ``asked`` are not asked by a star again."""
-    run_module(m, module)
-    m.project.reads.add(module.key(name))
-    value = module.names.get(name)
-    if isinstance(value, Deferred):
-        module.names[name] = Unknown(None, name=name, path=name)
-        reads: set[Read] = set()
-        with m.project.reading(reads):
-            value = module.names[name] = follow(m, value)
-        module.origins[name] = frozenset(reads)
-    m.project.reads |= module.origins.get(name, _NOTHING)
-    if isinstance(value, Const | Str) and name in module.rebound:
-        value = _now(module, name, value)
-    if value is None and module.stars:
-        asked = set() if asked is None else asked
-        asked.add(module.path)
-        for star in module.stars:
-            path = m.project.resolve(star.lstrip("."), module.path, len(star) - len(star.lstrip(".")))
-            other = m.project.load(path) if path and path not in asked else None
-            if other is not None and (found := _module_name(m, other, name, asked)) is not None:
-                return found
-    return value
-
-
-def _now(module: Module, name: str, begun: Const | Str) -> Value:
-    """Return what a module's name holds by the time a function asks for it, that others set: a switch, a number, a text.
-
-    ::
-
-        turns = 0
-        def ask(text):
-            global turns
-            turns += 1
-    """
-    number = isinstance(begun, Const) and isinstance(begun.value, int | float)
-    if not number and not (isinstance(begun, Str) and begun.parts == ()):
-        return begun
-    counting = next((node for node in module.rebound[name] if _is_counting(node)), None)
-    cause = None
-    if counting is not None and number:
-        cause = Cause(Kind.COUNTER, Scope.REQUEST, name, Confidence.HIGH, module.place(counting))
-    return Unknown(None, name=name, path=name, cause=cause, multiline=not number)
-
-
-def follow(m: Machine, value: Deferred) -> Value:
-    """Resolve an import to a project module, a name in one, or something outside."""
-    dotted, attr = value.dotted, value.attr
-    path = m.project.resolve(dotted, value.module.path, value.level)
-    module = m.project.load(path) if path else None
-    if module is not None:
-        if not attr:
-            return ModuleV(module)
-        if module is not value.module and (found := _module_name(m, module, attr)) is not None:
-            return found
-        inner = m.project.resolve(f"{dotted}.{attr}" if dotted else attr, value.module.path, value.level)
-        submodule = m.project.load(inner) if inner else None
-        if submodule is not None:
-            return ModuleV(submodule)
-        return Unknown(None, name=attr, path=attr)
-    if attr:
-        inner = m.project.resolve(f"{dotted}.{attr}" if dotted else attr, value.module.path, value.level)
-        submodule = m.project.load(inner) if inner else None
-        if submodule is not None:
-            return ModuleV(submodule)
-    return Ext(f"{dotted}.{attr}" if attr and dotted else attr or dotted)
 
 
 def define_class(m: Machine, node: ast.ClassDef, frame: Frame) -> ClassV:
@@ -441,13 +326,9 @@ def _counter(written: list[tuple[FuncV, ast.AST]], begun: Value | None) -> bool:
         and not isinstance(begun.value, bool)
     )
     return any(
-        _is_counting(node) and (number or _is_step(node)) and func.name not in ("__init__", "__post_init__")
+        is_counting(node) and (number or _is_step(node)) and func.name not in ("__init__", "__post_init__")
         for func, node in written
     )
-
-
-def _is_counting(node: ast.AST) -> TypeGuard[ast.AugAssign]:
-    return isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add | ast.Sub)
 
 
 def _is_step(node: ast.AugAssign) -> bool:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from promptlint.frontends.python.evaluate import objects
+from promptlint.frontends.python.evaluate import linking, objects
 from promptlint.frontends.python.evaluate.machine import Machine
 from promptlint.frontends.python.syntax.nodes import blocks, remembered
 from promptlint.frontends.python.values.values import Bound, ClassV, FuncV, Obj, Value, choice
@@ -74,7 +74,7 @@ def _overriding(m: Machine, cls: ClassV, name: str) -> Iterator[tuple[ClassV, Fu
                 continue
             seen.add((path, below))
             module = m.project.load(path)
-            one = objects.module_name(m, module, below) if module is not None else None
+            one = linking.name_of(m, module, below) if module is not None else None
             if not isinstance(one, ClassV) or cls not in one.mro():
                 continue
             method = one.find(name)  # its own, or that of a class beside the one that declares it

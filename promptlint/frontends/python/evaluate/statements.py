@@ -10,6 +10,7 @@ from promptlint.frontends.python.evaluate import (
     access,
     decorators,
     hints,
+    linking,
     loops,
     mappings,
     objects,
@@ -145,7 +146,7 @@ def assign(m: Machine, target: ast.expr, value: Value, frame: Frame) -> None:
             ):  # which shows nothing of what is in it
                 value.order = replace(value.order, what=target.id)
         if target.id in frame.exports:
-            objects.assign_outside(m, frame.module, target.id, value)
+            linking.assign_outside(m, frame.module, target.id, value)
             if isinstance(value, Obj):
                 value.kept = Scope.PROCESS
         else:
@@ -368,10 +369,10 @@ def _class(m: Machine, node: ast.ClassDef, frame: Frame) -> bool:
 def _import(m: Machine, node: ast.Import, frame: Frame) -> bool:
     for alias in node.names:
         if alias.asname:
-            frame.names[alias.asname] = _bound(m, objects.Deferred(frame.module, alias.name, "", 0), frame)
+            frame.names[alias.asname] = _bound(m, linking.Deferred(frame.module, alias.name, "", 0), frame)
         else:
             root = alias.name.split(".")[0]
-            frame.names[root] = _bound(m, objects.Deferred(frame.module, root, "", 0), frame)
+            frame.names[root] = _bound(m, linking.Deferred(frame.module, root, "", 0), frame)
     return False
 
 
@@ -380,14 +381,14 @@ def _import_from(m: Machine, node: ast.ImportFrom, frame: Frame) -> bool:
         if alias.name == "*":
             frame.module.stars.append("." * node.level + (node.module or ""))
         else:
-            deferred = objects.Deferred(frame.module, node.module or "", alias.name, node.level)
+            deferred = linking.Deferred(frame.module, node.module or "", alias.name, node.level)
             frame.names[alias.asname or alias.name] = _bound(m, deferred, frame)
     return False
 
 
-def _bound(m: Machine, deferred: objects.Deferred, frame: Frame) -> Value:
+def _bound(m: Machine, deferred: linking.Deferred, frame: Frame) -> Value:
     """Keep module-level imports for later; inside a function the import is used anyway."""
-    return deferred if frame.frozen and frame.cls is None else objects.follow(m, deferred)
+    return deferred if frame.frozen and frame.cls is None else linking.follow(m, deferred)
 
 
 def _global(m: Machine, node: ast.Global, frame: Frame) -> bool:

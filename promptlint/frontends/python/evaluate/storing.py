@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from promptlint.frontends.python.evaluate import access, objects, protocols
+from promptlint.frontends.python.evaluate import access, linking, protocols
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, join, passed, unknown_like
 from promptlint.frontends.python.evaluate.opening import content_of
 from promptlint.frontends.python.values import known
@@ -44,7 +44,7 @@ def set_attribute(m: Machine, target: ast.Attribute, value: Value, frame: Frame)
         )
         m.recorder.attribute(m, owner, target.attr, value, target, frame)
     elif isinstance(owner, ClassV):
-        objects.assign_outside(m, owner, target.attr, value)
+        linking.assign_outside(m, owner, target.attr, value)
     elif isinstance(owner, Unknown | Ext):  # somebody else's object: ``agent.system_prompt = …``
         if isinstance(owner, Unknown):
             m.recorder.turn_set(m, owner, target, frame)

@@ -15,7 +15,7 @@ import ast
 from collections.abc import Iterator
 from itertools import islice
 
-from promptlint.frontends.python.evaluate import objects, text
+from promptlint.frontends.python.evaluate import linking, text
 from promptlint.frontends.python.evaluate.machine import Frame, Machine
 from promptlint.frontends.python.library import engines
 from promptlint.frontends.python.values.naming import path_of
@@ -67,7 +67,7 @@ def _behind(m: Machine, func: FuncV, target: ast.expr, frame: Frame) -> Iterator
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or node.lineno <= func.node.lineno:
             continue
         targets = (d.func if isinstance(d, ast.Call) else d for d in node.decorator_list)
-        other = objects.module_name(m, func.module, node.name) if same in map(ast.dump, targets) else None
+        other = linking.name_of(m, func.module, node.name) if same in map(ast.dump, targets) else None
         if isinstance(other, FuncV):
             yield engines.called(m, other, target, frame)
 

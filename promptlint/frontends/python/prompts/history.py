@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from promptlint.frontends.python.evaluate import access, objects
+from promptlint.frontends.python.evaluate import access, linking
 from promptlint.frontends.python.evaluate.machine import printed, unknown_like
 from promptlint.frontends.python.library.newest import is_newest
 from promptlint.frontends.python.readings import turns
@@ -379,7 +379,7 @@ def _limits(m: Machine, turns: ast.expr, frame: Frame) -> Iterator[int]:
     for guard in m.guards:
         if guard.kind == "if" and (found := full.search(guard.expression)):
             named = found[1]
-            value = frame.names.get(named) or objects.module_name(m, frame.module, named) or NONE
+            value = frame.names.get(named) or linking.name_of(m, frame.module, named) or NONE
             limit = int(named) if named.isdecimal() else access.plain(value)
             if isinstance(limit, int):
                 yield limit

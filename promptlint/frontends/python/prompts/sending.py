@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ast
 
-from promptlint.frontends.python.evaluate import objects
+from promptlint.frontends.python.evaluate import linking
 from promptlint.frontends.python.evaluate.machine import Machine
 from promptlint.frontends.python.prompts.constants import MIN_FORM
 from promptlint.frontends.python.syntax.nodes import walk
@@ -86,16 +86,16 @@ def _hands_on(node: ast.Call) -> bool:
 def _callee(m: Machine, module: Module, node: ast.expr, cls: ClassV | None) -> Value | None:
     """Return what a call names, as far as the names of the module and the methods of the class tell."""
     if isinstance(node, ast.Name):
-        return objects.module_name(m, module, node.id)
+        return linking.name_of(m, module, node.id)
     if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)):
         known = isinstance(node, ast.Attribute) and node.attr in m.catalog.sinks_by_suffix
         dotted = _path(node) if known else ""
         return Ext(dotted) if dotted else None
     if node.value.id in ("self", "cls"):
         return cls.find(node.attr) if cls is not None else None
-    owner = objects.module_name(m, module, node.value.id)
+    owner = linking.name_of(m, module, node.value.id)
     if isinstance(owner, ModuleV):
-        return objects.module_name(m, owner.module, node.attr)
+        return linking.name_of(m, owner.module, node.attr)
     return Ext(f"{owner.path}.{node.attr}") if isinstance(owner, Ext | Unknown) else None
 
 
