@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TypeGuard
 
-from promptlint.frontends.python.evaluate import access, functions, methods, objects, protocols, text
+from promptlint.frontends.python.evaluate import access, functions, members, methods, objects, protocols, text
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, passed
 from promptlint.frontends.python.library import engines, library
 from promptlint.frontends.python.syntax.nodes import blocks, remembered
@@ -57,11 +57,11 @@ def arguments(m: Machine, node: ast.Call, frame: Frame) -> Arguments:
     for arg in node.args:
         if isinstance(arg, ast.Starred):
             value = m.evaluate(arg.value, frame)
-            known = access.elements(value)
+            known = members.elements(value)
             if known is not None:
                 out.args.extend(known)
             else:
-                out.args.append(access.element(m, value, arg.value, frame))
+                out.args.append(members.element(m, value, arg.value, frame))
             continue
         out.nodes[len(out.args)] = arg
         out.args.append(m.evaluate(arg, frame))
@@ -279,7 +279,7 @@ def percent(m: Machine, left: Str, right: Value, place: Place) -> Value:
     parts = text.with_fields(left.parts, "percent")
     if isinstance(right, DictV):
         return Str(text.fill(parts, text.keys_of(right), None, False))
-    values = access.elements(right) if isinstance(right, ListV) and right.kind == "tuple" else [right]
+    values = members.elements(right) if isinstance(right, ListV) and right.kind == "tuple" else [right]
     if values is None:
         values = []
     out: list[Part] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from promptlint.frontends.python.evaluate import access, protocols, rounds
+from promptlint.frontends.python.evaluate import members, protocols, rounds
 from promptlint.frontends.python.evaluate.conditions import guard_of, name_in, truth
 from promptlint.frontends.python.evaluate.machine import Frame, Machine
 from promptlint.frontends.python.syntax.nodes import walk
@@ -22,7 +22,7 @@ def collection(m: Machine, node: ast.ListComp | ast.GeneratorExp | ast.SetComp, 
         m, node.generators, 0, frame, lambda: out.append(Item(m.evaluate(node.elt, frame), m.since(depth)))
     )
     if isinstance(node, ast.SetComp):
-        return access.unordered(m, out, node, frame)
+        return members.unordered(m, out, node, frame)
     result = ListV(out, order=order, depth=depth)
     m.recorder.comprehension(m, result, node, frame)
     return result
@@ -37,7 +37,7 @@ def mapping(m: Machine, node: ast.DictComp, frame: Frame) -> Value:
         node.generators,
         0,
         frame,
-        lambda: access.store(
+        lambda: members.store(
             m, out, m.evaluate(node.key, frame), m.evaluate(node.value, frame), node.key, frame
         ),
     )
@@ -55,7 +55,7 @@ def _over(
     iterable = protocols.iterated(m, m.evaluate(generator.iter, frame), generator.iter, frame)
     targets = {n.id for n in walk(generator.target) if isinstance(n, ast.Name)}
     saved = {name: frame.names.get(name) for name in targets}
-    order = access.order_of(iterable)
+    order = members.order_of(iterable)
     known = rounds.unrolled(m, iterable, generator.iter, frame)
     if known is not None:
         inner = None
@@ -73,7 +73,7 @@ def _over(
             name=name_in(generator.iter),
         )
         with m.under(guard):
-            bind_target(m, generator.target, access.element(m, iterable, generator.iter, frame), frame)
+            bind_target(m, generator.target, members.element(m, iterable, generator.iter, frame), frame)
             inner = _filtered(m, generators, index, frame, body)
     for name, old in saved.items():
         if old is None:

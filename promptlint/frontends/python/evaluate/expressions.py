@@ -12,6 +12,7 @@ from promptlint.frontends.python.evaluate import (
     calls,
     comprehensions,
     mappings,
+    members,
     methods,
     protocols,
     text,
@@ -173,7 +174,7 @@ def _binary(m: Machine, node: ast.BinOp, frame: Frame) -> Value:
         if isinstance(node.left, ast.Subscript):
             m.recorder.spliced(m, left, node, frame)
         if isinstance(left, ListV) or isinstance(right, ListV):
-            items = [*access.items(m, left, node.left, frame), *access.items(m, right, node.right, frame)]
+            items = [*members.items(m, left, node.left, frame), *members.items(m, right, node.right, frame)]
             order = worst(
                 left.order if isinstance(left, ListV) else None,
                 right.order if isinstance(right, ListV) else None,
@@ -243,13 +244,13 @@ def _repeated(value: Str, times: Value) -> Str:
 def _combined(m: Machine, node: ast.BinOp, left: Value, right: Value, frame: Frame) -> ListV:
     """Return what is made of two sets: of a union both, in the order of a set that was there before."""
     if not isinstance(node.op, ast.BitOr):
-        return access.unordered(m, [], node, frame)
+        return members.unordered(m, [], node, frame)
     items = [
         item
         for value, written in ((left, node.left), (right, node.right))
-        for item in (value.items if isinstance(value, ListV) else access.items(m, value, written, frame))
+        for item in (value.items if isinstance(value, ListV) else members.items(m, value, written, frame))
     ]
-    out = access.unordered(m, items, node, frame)
+    out = members.unordered(m, items, node, frame)
     before = next((v.order for v in (left, right) if isinstance(v, ListV) and v.order is not None), None)
     out.order = before or out.order
     return out
@@ -370,7 +371,7 @@ def _sequence(m: Machine, node: ast.List | ast.Tuple, frame: Frame) -> Value:
     items: list[Item] = []
     for element in node.elts:
         if isinstance(element, ast.Starred):
-            items.extend(access.items(m, m.evaluate(element.value, frame), element.value, frame))
+            items.extend(members.items(m, m.evaluate(element.value, frame), element.value, frame))
         else:
             value = m.evaluate(element, frame)
             made = isinstance(element, ast.Call) and isinstance(value, DictV)  # a block that a helper makes
@@ -382,7 +383,7 @@ def _set(m: Machine, node: ast.Set, frame: Frame) -> Value:
     items = [Item(m.evaluate(e.value if isinstance(e, ast.Starred) else e, frame)) for e in node.elts]
     if len(items) == 1 and not isinstance(node.elts[0], ast.Starred):
         return ListV(items, "set", depth=len(m.guards))
-    return access.unordered(m, items, node, frame)
+    return members.unordered(m, items, node, frame)
 
 
 def _dict(m: Machine, node: ast.Dict, frame: Frame) -> Value:
@@ -392,7 +393,7 @@ def _dict(m: Machine, node: ast.Dict, frame: Frame) -> Value:
         if key is None:
             mappings.update(out, item)
             continue
-        access.store(m, out, m.evaluate(key, frame), item, key, frame)
+        members.store(m, out, m.evaluate(key, frame), item, key, frame)
     m.recorder.mapping(m, out, node, frame)
     return out
 
@@ -425,7 +426,7 @@ def _yield(m: Machine, node: ast.Yield, frame: Frame) -> Value:
 def _yield_from(m: Machine, node: ast.YieldFrom, frame: Frame) -> Value:
     value = m.evaluate(node.value, frame)
     if frame.yields is not None:
-        frame.yields.extend(access.items(m, value, node.value, frame))
+        frame.yields.extend(members.items(m, value, node.value, frame))
     return Unknown(frame.module.place(node))
 
 

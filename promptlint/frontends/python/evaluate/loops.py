@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from promptlint.frontends.python.evaluate import access, protocols, rounds
+from promptlint.frontends.python.evaluate import members, protocols, rounds
 from promptlint.frontends.python.evaluate.conditions import guard_of, name_in
 from promptlint.frontends.python.evaluate.growing import GROWING
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, join, repeat_parts, unknown_like
@@ -31,7 +31,7 @@ def run_for(m: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> bool:
     known = rounds.unrolled(m, iterable, node.iter, frame, fills=_fills(node))
     if known is not None and len(node.body) <= MAX_UNROLLED and not _edits(node):
         return _unrolled(m, node, known, frame)
-    order = access.order_of(iterable)
+    order = members.order_of(iterable)
     guard = Guard(
         "for",
         frame.module.text(node.iter),
@@ -44,7 +44,7 @@ def run_for(m: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> bool:
     written = f"{frame.module.text(node.target)} in {guard.expression}"
     if (_counts(node.iter) or OVER_TURNS.search(written)) and not RETRIES.search(written):
         m.turns.add(loop)
-    element = access.element(m, iterable, node.iter, frame)
+    element = members.element(m, iterable, node.iter, frame)
     if _counts(node.iter):
         element = _counted(node, element, loop, frame)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from promptlint.frontends.python.evaluate import access, mappings, protocols, text
+from promptlint.frontends.python.evaluate import access, mappings, members, protocols, text
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, passed
 from promptlint.frontends.python.library import engines, files, library, patterns, standard
 from promptlint.frontends.python.values import known
@@ -95,7 +95,7 @@ def _buffer(m: Machine, value: Obj, name: str, given: Arguments, node: ast.Call,
     if name in ("getvalue", "read") and isinstance(written, ListV):
         return text.joined((), written.items, written.order, frame.module.place(node))
     if name in ("write", "writelines") and given.args:
-        for one in [given.args[0]] if name == "write" else access.elements(given.args[0]) or []:
+        for one in [given.args[0]] if name == "write" else members.elements(given.args[0]) or []:
             _list(m, written, "append", replace(given, args=[one]), node, frame)  # type: ignore[arg-type]
     return NONE
 
@@ -250,8 +250,8 @@ def _list(m: Machine, value: ListV, name: str, given: Arguments, node: ast.Call,
             value.items.append(item)
         return NONE
     if name in ("extend", "update") and first is not None:
-        room = max(0, access.MAX_ITEMS - len(value.items))
-        for item in access.items(m, first, node.args[0], frame)[:room]:
+        room = max(0, members.MAX_ITEMS - len(value.items))
+        for item in members.items(m, first, node.args[0], frame)[:room]:
             value.items.append(Item(item.value, guards + item.guards, item.spread))
         if isinstance(first, ListV) and first.order is not None:
             value.order = value.order or first.order
@@ -290,7 +290,7 @@ def _list(m: Machine, value: ListV, name: str, given: Arguments, node: ast.Call,
         out = ListV(list(value.items), value.kind, value.order, len(m.guards))
         out.name, out.owner = value.name, value.owner
         if name != "copy" and value.kind == "set":
-            return access.unordered(m, out.items, node, frame)
+            return members.unordered(m, out.items, node, frame)
         return out
     return Unknown(frame.module.place(node), name=value.name, multiline=False)
 

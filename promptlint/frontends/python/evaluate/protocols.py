@@ -14,7 +14,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 
-from promptlint.frontends.python.evaluate import access, functions, mappings, objects, text
+from promptlint.frontends.python.evaluate import functions, mappings, members, objects, text
 from promptlint.frontends.python.evaluate.machine import Frame, Machine
 from promptlint.frontends.python.evaluate.twins import settle
 from promptlint.frontends.python.values.arguments import Arguments
@@ -82,7 +82,7 @@ def holds(m: Machine, obj: Obj, given: Arguments, node: ast.expr, frame: Frame) 
     """Put what a constructor is given into an object whose class is a list, mapping or text."""
     inner = held(obj)
     if isinstance(inner, ListV) and given.args:
-        inner.items.extend(access.items(m, given.args[0], node, frame))
+        inner.items.extend(members.items(m, given.args[0], node, frame))
     elif isinstance(inner, DictV):
         for value in given.args:
             mappings.update(inner, value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from promptlint.frontends.python.evaluate import access
+from promptlint.frontends.python.evaluate import members
 from promptlint.frontends.python.evaluate.machine import Frame, Machine
 from promptlint.frontends.python.values.forms import is_history
 from promptlint.frontends.python.values.values import Const, DictV, Ext, Item, ListV, Str, Unknown, Value
@@ -21,7 +21,7 @@ def unrolled(
     if isinstance(value, DictV) and not value.rest:
         keys = ListV([Item(Const(key), item.guards) for key, item in value.entries.items()])
         keys.order, value = value.order, keys
-    if not isinstance(value, ListV) or value.order is not None or len(value.items) > access.MAX_UNROLL:
+    if not isinstance(value, ListV) or value.order is not None or len(value.items) > members.MAX_UNROLL:
         return None
     telling = fills or any(_substance(item.value) for item in value.items)
     if not value.known() and (is_history(value) or not telling):

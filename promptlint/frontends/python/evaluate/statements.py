@@ -13,6 +13,7 @@ from promptlint.frontends.python.evaluate import (
     linking,
     loops,
     mappings,
+    members,
     objects,
     protocols,
     storing,
@@ -102,8 +103,8 @@ def _augassign(m: Machine, node: ast.AugAssign, frame: Frame) -> bool:
     elif isinstance(left, ListV) and isinstance(node.op, (ast.Add, ast.BitOr)):
         guards = m.since(left.depth)
         m.scramble(left)
-        room = max(0, access.MAX_ITEMS - len(left.items))
-        for item in access.items(m, right, node.value, frame)[:room]:
+        room = max(0, members.MAX_ITEMS - len(left.items))
+        for item in members.items(m, right, node.value, frame)[:room]:
             left.items.append(Item(item.value, guards + item.guards, item.spread))
         return False
     elif isinstance(left, DictV) and isinstance(node.op, ast.BitOr):
@@ -158,14 +159,14 @@ def assign(m: Machine, target: ast.expr, value: Value, frame: Frame) -> None:
         storing.set_item(m, target, value, frame)
     elif isinstance(target, (ast.Tuple, ast.List)):
         value = protocols.iterated(m, value, target, frame)
-        found = access.elements(value)
+        found = members.elements(value)
         spread = _spread(found, target.elts) if found is not None else None
         for index, element in enumerate(target.elts):
             inner: Value
             if spread is not None:
                 inner = spread[index]
             else:
-                inner = access.element(m, value, element, frame)
+                inner = members.element(m, value, element, frame)
                 if isinstance(inner, Unknown) and isinstance(element, ast.Name):
                     inner = unknown_like(inner, cause=inner.cause, name=element.id)
             assign(m, element.value if isinstance(element, ast.Starred) else element, inner, frame)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from promptlint.frontends.python.evaluate import access, linking, protocols
+from promptlint.frontends.python.evaluate import access, linking, members, protocols
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, join, passed, unknown_like
 from promptlint.frontends.python.evaluate.opening import content_of
 from promptlint.frontends.python.values import known
@@ -70,7 +70,7 @@ def set_item(m: Machine, target: ast.Subscript, value: Value, frame: Frame) -> N
     elif access.plain(key) == 0 and (content := content_of(value)) is not None:
         m.recorder.opened(m, target, content, target, frame)
     if isinstance(owner, DictV):
-        access.store(m, owner, key, value, target, frame)
+        members.store(m, owner, key, value, target, frame)
         m.recorder.entry(m, owner, key, value, target, frame)
     elif isinstance(owner, ListV):
         index = access.plain(key)
@@ -81,7 +81,7 @@ def set_item(m: Machine, target: ast.Subscript, value: Value, frame: Frame) -> N
         m.recorder.replaced(m, owner, target, value, frame)
         if isinstance(name := access.plain(key), str):  # ``payload["system_prompt"] = …``
             m.recorder.named(m, name, value, target, frame)
-        order = access.order_of(value)
+        order = members.order_of(value)
         if isinstance(owner, Unknown) and order is not None and order.kind is Kind.UNORDERED:
             _put_into(m, target, order, frame)
 

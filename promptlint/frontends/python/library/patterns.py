@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from promptlint.frontends.python.evaluate import access, text
+from promptlint.frontends.python.evaluate import access, members, text
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, fixed
 from promptlint.frontends.python.values.arguments import Arguments
 from promptlint.frontends.python.values.pieces import Alt, Hole, Lit, Loop, Part, Seg
@@ -98,7 +98,7 @@ def method(m: Machine, obj: Obj, name: str, given: Arguments, node: ast.Call, fr
     if name == "format":
         return formatted(m, template, "format", replace(given, args=given.args[1:]), node, frame)
     if name == "vformat" and len(given.args) == 3:
-        numbered, named = access.elements(given.args[1]) or [], given.args[2]
+        numbered, named = members.elements(given.args[1]) or [], given.args[2]
         if isinstance(named, DictV):
             filled = Arguments(numbered, text.keys_of(named), named.rest[0] if named.rest else None)
         else:

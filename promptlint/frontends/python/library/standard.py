@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from promptlint.frontends.python.evaluate import access, functions, mappings, protocols, rounds, text
+from promptlint.frontends.python.evaluate import access, functions, mappings, members, protocols, rounds, text
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, fixed, root_of, unknown_like
 from promptlint.frontends.python.values import known
 from promptlint.frontends.python.values.arguments import Arguments
@@ -66,7 +66,7 @@ def _list(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value |
         out.name, out.owner = value.name, value.owner
         return out
     if isinstance(value, DictV):
-        return ListV(access.items(m, value, node.args[0], frame), depth=len(m.guards))
+        return ListV(members.items(m, value, node.args[0], frame), depth=len(m.guards))
     return value
 
 
@@ -82,11 +82,13 @@ def _deque(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value 
 
 def _set(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
     if not given.args:
-        return ListV([], "set", access.unordered(m, [], node, frame).order, len(m.guards))
+        return ListV([], "set", members.unordered(m, [], node, frame).order, len(m.guards))
     value = given.args[0]
     if isinstance(value, ListV):  # a set of a set has the same elements
-        return access.unordered(m, list(value.items), node, frame)
-    return access.unordered(m, access.items(m, value, node.args[0], frame) if node.args else [], node, frame)
+        return members.unordered(m, list(value.items), node, frame)
+    return members.unordered(
+        m, members.items(m, value, node.args[0], frame) if node.args else [], node, frame
+    )
 
 
 def _dict(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
@@ -119,7 +121,7 @@ def _in_order(m: Machine, value: Value, given: Arguments, node: ast.Call, frame:
     if isinstance(value, Choice):
         return choice(value.guard, (_in_order(m, v, given, node, frame) for v in value.values))
     if isinstance(value, DictV):
-        value = ListV(access.items(m, value, node, frame), "list", None, len(m.guards))
+        value = ListV(members.items(m, value, node, frame), "list", None, len(m.guards))
     if isinstance(value, ListV):
         items = settled(value.items)
         items = by_key(m, items, given, node, frame) if given.keywords else known.sort(items)
@@ -189,15 +191,15 @@ def _first_of(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Val
         place, path = frame.module.place(node), given.args[0].path
         cause = Cause(_ENDLESS[path], Scope.REQUEST, path.removesuffix("()"), Confidence.HIGH, place)
         return Unknown(place, name="next", path="next()", cause=cause)
-    return access.element(m, given.args[0], node.args[0], frame)
+    return members.element(m, given.args[0], node.args[0], frame)
 
 
 def _reduced(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
     from promptlint.frontends.python.evaluate import calls
 
-    known = access.elements(given.args[1]) if len(given.args) > 1 else None
+    known = members.elements(given.args[1]) if len(given.args) > 1 else None
     values = [*given.args[2:3], *(known or ())]
-    if known is None or not values or len(values) > access.MAX_UNROLL:
+    if known is None or not values or len(values) > members.MAX_UNROLL:
         return None
     out: Value = values[0]
     for value in values[1:]:
@@ -220,16 +222,16 @@ def _map(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | 
                     Item(calls.apply(m, func, Arguments([item.value]), node, frame), item.guards)
                 )
         return out
-    one = access.element(m, given.args[1], node.args[1], frame)
+    one = members.element(m, given.args[1], node.args[1], frame)
     out = ListV([Item(calls.apply(m, func, Arguments([one]), node, frame), spread=True)], depth=len(m.guards))
-    out.order = access.order_of(given.args[1])
+    out.order = members.order_of(given.args[1])
     return out
 
 
 def _enumerate(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
     if not given.args or not node.args:
         return None
-    known = access.elements(given.args[0])
+    known = members.elements(given.args[0])
     if known is not None and len(known) <= 16:
         first = given.args[1] if len(given.args) > 1 else given.keywords.get("start", Const(0))
         start = first.value if isinstance(first, Const) and isinstance(first.value, int) else 0
@@ -240,22 +242,22 @@ def _enumerate(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Va
             [Item(ListV([Item(index), Item(item.value)], "tuple"), item.guards) for item in some],
             depth=len(m.guards),
         )
-    one = access.element(m, given.args[0], node.args[0], frame)
+    one = members.element(m, given.args[0], node.args[0], frame)
     pair = ListV([Item(index), Item(one)], "tuple")
-    return ListV([Item(pair, spread=True)], order=access.order_of(given.args[0]))
+    return ListV([Item(pair, spread=True)], order=members.order_of(given.args[0]))
 
 
 def _zip(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
     if len(node.args) != len(given.args) or not given.args:
         return None
-    known = [access.elements(a) for a in given.args]
+    known = [members.elements(a) for a in given.args]
     if all(k is not None and len(k) <= 16 for k in known):
         rows = zip(*(k for k in known if k is not None), strict=False)
         return ListV([Item(ListV([Item(v) for v in row], "tuple")) for row in rows])
     row = ListV(
-        [Item(access.element(m, a, n, frame)) for a, n in zip(given.args, node.args, strict=True)], "tuple"
+        [Item(members.element(m, a, n, frame)) for a, n in zip(given.args, node.args, strict=True)], "tuple"
     )
-    orders = map(access.order_of, given.args)
+    orders = map(members.order_of, given.args)
     return ListV([Item(row, spread=True)], order=next(filter(None, orders), None))
 
 
@@ -301,7 +303,7 @@ def _partial(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Valu
 def _chain(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
     out: list[Item] = []
     for value, arg in zip(given.args, node.args, strict=False):
-        out.extend(access.items(m, value, arg, frame))
+        out.extend(members.items(m, value, arg, frame))
     return ListV(out, depth=len(m.guards))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from promptlint.frontends.python.evaluate import access, text
+from promptlint.frontends.python.evaluate import access, members, text
 from promptlint.frontends.python.evaluate.stateful import rendered_anew, switched_by
 from promptlint.frontends.python.library import engines
 from promptlint.frontends.python.library.bodies import posted
@@ -187,7 +187,7 @@ def _made_anew(sink: Sink, sent: Value | None, segments: list[Segment], given: A
 
 def unordered_tools(value: Value, place: Place) -> Observation | None:
     """Tell that a list of tools has no fixed order; what stands behind it may not be known at all."""
-    order = access.order_of(value)
+    order = members.order_of(value)
     if order is None or order.kind is not Kind.UNORDERED:
         return None
     return Observation("tools-unordered", place, order.what, cause=order)
