@@ -11,7 +11,7 @@ from promptlint.frontends.python.evaluate.conditions import guard_of, name_in
 from promptlint.frontends.python.evaluate.growing import GROWING
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, join, repeat_parts, unknown_like
 from promptlint.frontends.python.evaluate.scrambling import scramble
-from promptlint.frontends.python.library import standard
+from promptlint.frontends.python.library import collecting
 from promptlint.frontends.python.syntax.nodes import children, remembered, walk
 from promptlint.frontends.python.values.forms import is_history
 from promptlint.frontends.python.values.naming import HISTORY, OVER_TURNS, RETRIES
@@ -27,7 +27,7 @@ def run_for(m: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> bool:
     """Run a ``for`` loop."""
     iterable = protocols.iterated(m, m.evaluate(node.iter, frame), node.iter, frame)
     if walks_in_order := _walks_in_order(node):
-        iterable = standard.in_order(iterable)
+        iterable = collecting.in_order(iterable)
     known = rounds.unrolled(m, iterable, node.iter, frame, fills=_fills(node))
     if known is not None and len(node.body) <= MAX_UNROLLED and not _edits(node):
         return _unrolled(m, node, known, frame)

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from promptlint.frontends.python.evaluate import access, mappings, members, protocols, text
+from promptlint.frontends.python.evaluate import access, mappings, members, protocols, shaping, text
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, passed
-from promptlint.frontends.python.library import engines, files, library, patterns, standard
+from promptlint.frontends.python.library import collecting, engines, files, library, patterns
 from promptlint.frontends.python.values import known
 from promptlint.frontends.python.values.pieces import Alt, Hole, Lit, Loop, Part, Seg, map_holes, worst
 from promptlint.frontends.python.values.values import (
@@ -110,16 +110,16 @@ def _text(m: Machine, value: Str, name: str, given: Arguments, node: ast.Call, f
         return join(m, value, given, node, frame)
     if name in ("strip", "lstrip", "rstrip"):
         chars = access.plain(given.args[0]) if given.args else None
-        return text.stripped(value, name, chars if isinstance(chars, str) else None)
+        return shaping.stripped(value, name, chars if isinstance(chars, str) else None)
     if name == "replace" and len(given.args) >= 2:
         return replaced(value, given.args[0], given.args[1], node, frame)
     if name in _CASES:
-        return text.recased(value, _CASES[name])
+        return shaping.recased(value, _CASES[name])
     if name in _KEEPING or name in ("removeprefix", "removesuffix", "ljust", "rjust", "center", "zfill"):
         return value
     if name in _TESTS:
         return Unknown(place, name=name, multiline=False)
-    if name == "splitlines" and (lines := text.split_lines(value)) is not None:
+    if name == "splitlines" and (lines := shaping.split_lines(value)) is not None:
         return lines
     if name in ("split", "splitlines", "rsplit", "partition"):
         return Unknown(place, name="", cause=value.cause)
@@ -277,11 +277,13 @@ def _list(m: Machine, value: ListV, name: str, given: Arguments, node: ast.Call,
     if name in ("sort", "reverse"):
         if name == "sort":
             value.order = None
-            value.items[:] = standard.settled(value.items)
+            value.items[:] = collecting.settled(value.items)
             if not guards:
                 keyed = bool(given.keywords)
                 value.items[:] = (
-                    standard.by_key(m, value.items, given, node, frame) if keyed else known.sort(value.items)
+                    collecting.by_key(m, value.items, given, node, frame)
+                    if keyed
+                    else known.sort(value.items)
                 )
         elif not guards and not m.loops:
             value.items.reverse()

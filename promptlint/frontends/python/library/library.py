@@ -11,6 +11,7 @@ from promptlint.catalog.model import Volatile
 from promptlint.frontends.python.evaluate import access, hints, mappings, methods, text
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, root_of
 from promptlint.frontends.python.library import (
+    collecting,
     dialogs,
     engines,
     files,
@@ -111,7 +112,7 @@ _COUNTS = re.compile(
 )
 
 
-_TABLES = (standard.HANDLERS, engines.HANDLERS, files.HANDLERS, patterns.HANDLERS)
+_TABLES = (collecting.HANDLERS, standard.HANDLERS, engines.HANDLERS, files.HANDLERS, patterns.HANDLERS)
 
 
 def _counted(path: str, given: Arguments, node: ast.Call, frame: Frame) -> Unknown | None:
@@ -325,7 +326,7 @@ def unknown_call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, 
     if short == "sort" and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
         sorted_ = frame.names.get(node.func.value.id)
         if sorted_ is not None:  # another object, since callers of the same function may not sort theirs
-            frame.names[node.func.value.id] = standard.in_order(sorted_)
+            frame.names[node.func.value.id] = collecting.in_order(sorted_)
     if short == "pop":
         m.recorder.mutated(m, callee, short, given, node, frame)
     if short in ("get", "pop", "setdefault", "getlist") and given.args:
