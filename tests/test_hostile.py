@@ -175,6 +175,8 @@ CALL = (
         "x = 'abcdefgh'\n" + "x = f'{x} {x}'\n" * 60 + CALL % "x",
         "x = 'abcdefgh'\n" + "x += x if a else x + x\n" * 60 + CALL % "x",
         "x = 0x" + "f" * 50_000 + "\n" + CALL % "f'{x}'",
+        "x = 'a' * 1_000_000\n" + "x = x + x\n" * 20 + CALL % "x.upper()",
+        "x = 'a' * 1_000_000\n" + CALL % "x.replace('a', y)",
     ],
 )
 def test_a_program_that_grows_without_end_is_cut(folder: Path, program: str) -> None:

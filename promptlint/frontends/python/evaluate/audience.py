@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -102,12 +103,12 @@ def _shown(func: ast.AST) -> dict[str, bool]:
 
 
 def _only_shown(name: str, func: ast.AST) -> bool:
-    reads = {id(n) for n in _loads(func, name)}
+    reads = _loads(func).get(name, frozenset())
     if not reads:
         return False
     for node in walk(func):
         if isinstance(node, ast.Call) and tells_people(node):
-            reads -= {id(n) for n in _loads(node, name)}
+            reads -= _loads(node).get(name, frozenset())
     return not reads
 
 
@@ -149,14 +150,18 @@ def _written(func: ast.AST) -> Iterator[ast.expr]:
     for node in walk(func) if written else ():
         target = node.targets[0] if isinstance(node, ast.Assign) else None
         name = target.id if isinstance(target, ast.Name) else ""
-        if name in written and written[name] == sum(1 for _ in _loads(func, name)):
+        if name in written and written[name] == len(_loads(func).get(name, ())):
             yield node.value  # type: ignore[attr-defined]
 
 
-def _loads(node: ast.AST, name: str) -> Iterator[ast.Name]:
+@remembered
+def _loads(node: ast.AST) -> dict[str, frozenset[int]]:
+    """Return where names are read, as the identities of their nodes."""
+    found: defaultdict[str, list[int]] = defaultdict(list)
     for child in walk(node):
-        if isinstance(child, ast.Name) and child.id == name and isinstance(child.ctx, ast.Load):
-            yield child
+        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load):
+            found[child.id].append(id(child))
+    return {name: frozenset(nodes) for name, nodes in found.items()}
 
 
 def is_code(segments: Iterable[Segment]) -> bool:

@@ -11,7 +11,17 @@ from promptlint.frontends.python.evaluate import access, mappings, members, prot
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, passed
 from promptlint.frontends.python.library import collecting, engines, files, library, patterns
 from promptlint.frontends.python.values import known
-from promptlint.frontends.python.values.pieces import Alt, Hole, Lit, Loop, Part, Seg, map_holes, worst
+from promptlint.frontends.python.values.pieces import (
+    MAX_PARTS,
+    Alt,
+    Hole,
+    Lit,
+    Loop,
+    Part,
+    Seg,
+    map_holes,
+    worst,
+)
 from promptlint.frontends.python.values.values import (
     NONE,
     STORED,
@@ -215,7 +225,7 @@ def _replaced(parts: tuple[Part, ...], wanted: str, new: Value, at: Step, writte
     for part in parts:
         if isinstance(part, Lit) and wanted in part.text:
             end = 0
-            while (found := part.text.find(wanted, end)) >= 0:
+            while len(out) <= MAX_PARTS and (found := part.text.find(wanted, end)) >= 0:
                 if found > end:
                     out.append(part.cut(end, found))
                 field = part.cut(found, found + len(wanted)).place() if not part.whole else at.place

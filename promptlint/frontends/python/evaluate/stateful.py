@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 from promptlint.frontends.python.evaluate.growing import fillers
 from promptlint.frontends.python.evaluate.machine import Frame
-from promptlint.frontends.python.syntax.nodes import attributes, walk
+from promptlint.frontends.python.syntax.nodes import attributes, blocks, remembered, walk
 from promptlint.frontends.python.values.values import FuncV
 from promptlint.layout import Confidence, Observation, Section, Segment
 
@@ -29,13 +29,21 @@ def switched_by(call: ast.Call, frame: Frame) -> frozenset[str]:
     if frame.func is None:
         return frozenset()
     out: set[str] = set()
-    for loop in walk(frame.func.node):
+    for loop in blocks(frame.func.node):
         if isinstance(loop, ast.For | ast.AsyncFor | ast.While):
-            inside = walk(*loop.body)
-            if any(node is call for node in inside):
-                targets = [] if isinstance(loop, ast.While) else walk(loop.target)
-                out |= {*_set_in(inside), *(n.id for n in targets if isinstance(n, ast.Name))}
+            calls, names = _of_loop(loop)
+            if call in calls:
+                out |= names
     return frozenset(out)
+
+
+@remembered
+def _of_loop(loop: ast.For | ast.AsyncFor | ast.While) -> tuple[frozenset[ast.AST], frozenset[str]]:
+    """Return the calls in a loop, and the names that it counts with or sets."""
+    inside = walk(*loop.body)
+    targets = [] if isinstance(loop, ast.While) else walk(loop.target)
+    names = {*_set_in(inside), *(n.id for n in targets if isinstance(n, ast.Name))}
+    return frozenset(n for n in inside if isinstance(n, ast.Call)), frozenset(names)
 
 
 def _set_in(inside: list[ast.AST]) -> Iterator[str]:

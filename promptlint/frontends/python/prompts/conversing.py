@@ -21,7 +21,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from promptlint.frontends.python.readings.turns import is_added
-from promptlint.frontends.python.syntax.nodes import walk
+from promptlint.frontends.python.syntax.nodes import blocks, remembered, walk
 from promptlint.frontends.python.values.forms import is_conversation
 from promptlint.frontends.python.values.naming import HISTORY, goes_on
 from promptlint.frontends.python.values.values import ListV, Obj, Value
@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 
 # Marks of earlier turns that are taken off again: ``block.pop("cache_control", None)``.
 _PILED = "each turn is kept with its mark"
-_TAKES_OFF = re.compile(r"(?:pop|del|remove|strip|clear|without)\w*\b.{0,60}cache_?control", re.IGNORECASE)
+_TAKES_OFF = re.compile(
+    r"(?:pop|del|remove|strip|clear|without)\w{0,40}\b.{0,60}cache_?control", re.IGNORECASE
+)
 
 
 def held(value: Value) -> ListV | None:
@@ -82,20 +84,23 @@ def piled_up(sent: Value | None, segments: list[Segment], call: ast.Call, frame:
 
 def _marked_in_loop(call: ast.Call, name: str, func: ast.AST) -> ast.expr | None:
     """Return the mark of a turn that the loop around a call adds to the list that is sent."""
-    for loop in walk(func):
-        inside = walk(*loop.body) if isinstance(loop, ast.For | ast.AsyncFor | ast.While) else []
-        if not any(one is call for one in inside):
-            continue
-        turns = (turn for one in inside if isinstance(one, ast.Call) for turn in _added_to(name, one))
-        for key in walk(*turns):
-            if isinstance(key, ast.Constant) and key.value == "cache_control":
-                return key
-    return None
+    loops = (n for n in blocks(func) if isinstance(n, ast.For | ast.AsyncFor | ast.While))
+    return next((key for n in loops if call in _calls(n) and (key := _marks(n).get(name))), None)
 
 
-def _added_to(name: str, call: ast.Call) -> list[ast.expr]:
-    """Return what a call adds to a list of that name."""
-    match call.func:
-        case ast.Attribute(ast.Name(owner), "append") if owner == name:
-            return call.args
-    return []
+@remembered
+def _calls(loop: ast.For | ast.AsyncFor | ast.While) -> list[ast.Call]:
+    return [one for one in walk(*loop.body) if isinstance(one, ast.Call)]
+
+
+@remembered
+def _marks(loop: ast.For | ast.AsyncFor | ast.While) -> dict[str, ast.expr]:
+    """Return the first marks of what a loop adds to lists, by the names of the lists."""
+    found: dict[str, ast.expr] = {}
+    for call in _calls(loop):
+        match call.func:
+            case ast.Attribute(ast.Name(name), "append") if name not in found:
+                constants = (n for n in walk(*call.args) if isinstance(n, ast.Constant))
+                if key := next((n for n in constants if n.value == "cache_control"), None):
+                    found[name] = key
+    return found

@@ -15,7 +15,7 @@ from promptlint.frontends.python.library.newest import is_newest
 from promptlint.frontends.python.readings import turns
 from promptlint.frontends.python.readings.rarely import is_called_when_full, is_large
 from promptlint.frontends.python.readings.speaking import speaks_to_a_model
-from promptlint.frontends.python.syntax.nodes import walk
+from promptlint.frontends.python.syntax.nodes import remembered, walk
 from promptlint.frontends.python.values.forms import has_turns, is_history
 from promptlint.frontends.python.values.naming import HISTORY
 from promptlint.frontends.python.values.values import NONE, Item, ListV, Obj, Str, Unknown, Value
@@ -327,7 +327,12 @@ def _with_the_others(node: ast.Subscript, frame: Frame) -> bool:
     if frame.func is None or lower is None:
         return False
     front = f"{ast.unparse(node.value)}[:{ast.unparse(lower)}]"
-    return any(isinstance(n, ast.Subscript) and ast.unparse(n) == front for n in walk(frame.func.node))
+    return front in _subscripts(frame.func.node)
+
+
+@remembered
+def _subscripts(function: ast.AST) -> frozenset[str]:
+    return frozenset(ast.unparse(n) for n in walk(function) if isinstance(n, ast.Subscript))
 
 
 def _put_back(owner: str, index: object, frame: Frame) -> bool:

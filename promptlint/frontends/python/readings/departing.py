@@ -127,7 +127,7 @@ def _says_more(sent: ast.expr, kept: ast.expr, made: dict[str, ast.expr]) -> boo
         return False
     text = made.get(sent.id, sent) if isinstance(sent, ast.Name) else sent
     written = isinstance(text, ast.JoinedStr | ast.BinOp | ast.Call)
-    return written and name in set(says(text, made))
+    return written and name in says(text, made)
 
 
 def _changed_after(body: Body, made: dict[str, ast.expr]) -> Seen:

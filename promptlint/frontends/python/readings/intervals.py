@@ -20,6 +20,8 @@ from promptlint.source import Place
 _WORDS = re.compile(r"\bsleep\(|\bevery\(|[\"']interval[\"']|IntervalTrigger|@[\w.]*(?:loop|every)\(")
 # ``@tasks.loop(minutes=10)`` of Discord, ``@repeat_every(seconds=900)`` of FastAPI's utilities.
 _REPEATING = frozenset(("loop", "repeat_every", "every"))
+_DEEP = 6  # names and products within one another
+_NEVER = 1e12  # seconds
 _UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800}
 
 
@@ -73,15 +75,18 @@ def _paced(module: Module, tree: ast.Module) -> Iterator[tuple[Place, Place, flo
                 yield module.place(func), module.place(decorator), span
     for node in walk(tree):
         if isinstance(node, ast.While | ast.For | ast.AsyncFor):
-            for call in _sleeps(node):
-                seconds = _number(call.args[0], constants) if call.args else None
-                if seconds:
-                    at = module.place(call)
-                    yield module.place(node), at, seconds
-                    yield from (
-                        (module.place(functions[name]), at, seconds)
-                        for name in _calls(node) & functions.keys()
-                    )
+            sleeps = [
+                (seconds, call)
+                for call in _sleeps(node)
+                if call.args and (seconds := _number(call.args[0], constants))
+            ]
+            if sleeps:
+                shortest, sleep = min(sleeps, key=lambda one: one[0])
+                at = module.place(sleep)
+                yield module.place(node), at, shortest
+                yield from (
+                    (module.place(functions[name]), at, shortest) for name in _calls(node) & functions.keys()
+                )
         elif isinstance(node, ast.Call) and (scheduled := _scheduled(node, constants)):
             name, seconds = scheduled
             if name in functions:
@@ -149,18 +154,19 @@ def _span(keywords: list[ast.keyword], constants: dict[str, ast.expr]) -> float:
     return sum((_number(value, constants) or 0.0) * unit for value, unit in units if unit)
 
 
-def _number(node: ast.expr, constants: dict[str, ast.expr]) -> float | None:
+def _number(node: ast.expr, constants: dict[str, ast.expr], depth: int = 0) -> float | None:
     """Return a constant number: a literal, a product of such, or a name of the module."""
     if (
         isinstance(node, ast.Constant)
         and isinstance(node.value, int | float)
         and not isinstance(node.value, bool)
     ):
-        return float(node.value)
+        return float(node.value) if abs(node.value) < _NEVER else None
+    if depth > _DEEP:
+        return None
     if isinstance(node, ast.Name) and node.id in constants:
-        rest = {name: value for name, value in constants.items() if name != node.id}
-        return _number(constants[node.id], rest)
+        return _number(constants[node.id], constants, depth + 1)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-        left, right = _number(node.left, constants), _number(node.right, constants)
+        left, right = (_number(side, constants, depth + 1) for side in (node.left, node.right))
         return None if left is None or right is None else left * right
     return None

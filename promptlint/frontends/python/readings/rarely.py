@@ -13,13 +13,15 @@ from __future__ import annotations
 import ast
 import math
 import operator
+from collections import Counter
 from collections.abc import Callable, Mapping
 
-from promptlint.frontends.python.syntax.nodes import remembered, walk
+from promptlint.frontends.python.syntax.nodes import definitions, remembered, walk
 from promptlint.frontends.python.values.naming import called_name
 
 _SHARE = 3  # of a full list, one part of so many goes at least
 _SOME = 60.0  # stands for a number that is not known, but named
+_MOST = 1e12  # elements
 _DEEP = 6
 _OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
@@ -83,7 +85,7 @@ def _tests_around(tree: ast.Module, function: ast.FunctionDef | ast.AsyncFunctio
         def full(self): return size(self.turns) > LIMIT
         def compact(self, summary): self.turns = [summary, *self.turns[-4:]]
     """
-    calls = sum(isinstance(n, ast.Call) and called_name(n) == function.name for n in walk(tree))
+    calls = _calls(tree)[function.name]
     tests = [
         node.test
         for node in (walk(tree) if calls else ())
@@ -102,9 +104,20 @@ def _tests_around(tree: ast.Module, function: ast.FunctionDef | ast.AsyncFunctio
     return asked if len(tests) == calls else []
 
 
+@remembered
+def _calls(tree: ast.Module) -> Counter[str]:
+    """Return how often a file calls what, by the names."""
+    return Counter(called_name(node) for node in walk(tree) if isinstance(node, ast.Call))
+
+
+@remembered
+def _classes(tree: ast.Module) -> list[ast.ClassDef]:
+    return [node for node in definitions(tree) if isinstance(node, ast.ClassDef)]
+
+
 def _said(tree: ast.Module, function: ast.AST) -> dict[str, ast.expr]:
     """Return what the methods beside a function compare that do nothing else, by their names."""
-    beside = next((n.body for n in walk(tree) if isinstance(n, ast.ClassDef) and function in n.body), [])
+    beside = next((n.body for n in _classes(tree) if function in n.body), [])
     return {
         one.name: one.body[-1].value
         for one in beside
@@ -129,7 +142,9 @@ def _number(node: ast.expr, set_to: Mapping[str, ast.expr], unit: str, depth: in
         return _SOME
     if isinstance(node, ast.Constant):
         value = node.value
-        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+        if not isinstance(value, int | float) or isinstance(value, bool) or abs(value) > _MOST:
+            return None
+        return float(value)
     if depth > _DEEP:
         return None
     if isinstance(node, ast.BinOp) and (reckon := _OPERATORS.get(node.op.__class__)) is not None:

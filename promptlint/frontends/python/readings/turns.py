@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from promptlint.frontends.python.syntax.nodes import children, walk
+from promptlint.frontends.python.syntax.nodes import children, remembered, walk
 from promptlint.frontends.python.values.naming import is_about_marks
 
 _POSITIONS = frozenset({"enumerate", "range"})
@@ -74,9 +74,15 @@ def is_added(node: ast.AST, func: ast.AST) -> bool:
     loop = next((n for n in above if isinstance(n, _Loop | ast.While)), None)
     if owner is None or loop is None:
         return False
-    name = ast.unparse(owner)
-    begun = (target for n in walk(loop) if isinstance(n, ast.Assign) for target in n.targets)
-    return all(ast.unparse(target) != name for target in begun)
+    return ast.unparse(owner) not in _set_in(loop)
+
+
+@remembered
+def _set_in(loop: ast.AST) -> frozenset[str]:
+    """Return what is assigned to in a loop."""
+    return frozenset(
+        ast.unparse(target) for n in walk(loop) if isinstance(n, ast.Assign) for target in n.targets
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

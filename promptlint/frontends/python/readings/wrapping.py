@@ -30,6 +30,7 @@ from promptlint.frontends.python.values.naming import SENDS, called_name
 
 _USER = frozenset({"user", "human"})
 _SAVES = re.compile(r"^a?(add|append|save|store|insert|record|remember|persist|push|write|put)(_|$)")
+_DEEP = 4  # texts within texts
 _SAME = frozenset({"str", "strip", "lstrip", "rstrip", "lower"})  # of a question: the question again
 
 
@@ -62,8 +63,10 @@ def wrapping(body: Body, others: Mapping[str, Body]) -> Seen:
         if sent is None or text is None or not lists:
             continue
         kept = list(_kept_texts(body, lists))
-        if not any(_is(sent, text, one) for one in kept) and any(_says_more(sent, text, one) for one in kept):
-            yield "history-rewritten", text
+        if kept and not any(_is(sent, text, one) for one in kept):
+            within = _says_besides(sent, text)
+            if any(isinstance(one, ast.Name | ast.Attribute) and ast.unparse(one) in within for one in kept):
+                yield "history-rewritten", text
 
 
 def user_text(node: ast.AST) -> ast.expr | None:
@@ -96,13 +99,18 @@ def made_in(body: Body) -> dict[str, ast.expr]:
     }
 
 
-def says(node: ast.expr, made: Mapping[str, ast.expr], depth: int = 0) -> Iterator[str]:
-    """Yield the names that a text is made of, those that stand for a text of this function looked into."""
-    for part in walk(node):
-        if isinstance(part, ast.Name | ast.Attribute):
-            yield ast.unparse(part)
-            if isinstance(part, ast.Name) and part.id in made and depth < 3:
-                yield from says(made[part.id], made, depth + 1)
+def says(node: ast.expr, made: Mapping[str, ast.expr]) -> set[str]:
+    """Return the names that a text is made of, those that stand for a text of this function looked into once."""
+    found: set[str] = set()
+    looked: set[str] = set()
+    level = [node]
+    for _ in range(_DEEP):
+        parts = [part for part in walk(*level) if isinstance(part, ast.Name | ast.Attribute)]
+        found |= {part.id if isinstance(part, ast.Name) else ast.unparse(part) for part in parts}
+        texts = {part.id for part in parts if isinstance(part, ast.Name)} & made.keys() - looked
+        looked |= texts
+        level = [made[name] for name in texts]
+    return found
 
 
 def _words(node: ast.expr) -> Iterator[str]:
@@ -173,22 +181,20 @@ def _is(sent: _Sent, text: ast.expr, kept: ast.expr) -> bool:
     return ast.unparse(own) == ast.unparse(kept)
 
 
-def _says_more(sent: _Sent, text: ast.expr, kept: ast.expr) -> bool:
-    """Tell whether a text has another in it, and something else besides."""
-    if not isinstance(kept, ast.Name | ast.Attribute):
-        return False
+def _says_besides(sent: _Sent, text: ast.expr) -> set[str]:
+    """Return the names that a text is made of, where it says something else besides."""
     made = made_in(sent.maker)
     whole = made.get(text.id, text) if isinstance(text, ast.Name) else text
     if not isinstance(whole, ast.JoinedStr | ast.BinOp | ast.Call | ast.List):
-        return False
+        return set()
     if isinstance(whole, ast.Call) and called_name(whole) in _SAME:
-        return False
-    names = set(says(whole, made))
+        return set()
+    names = says(whole, made)
     names |= {ast.unparse(sent.given[name]) for name in names & sent.given.keys()}
     other = not isinstance(whole, ast.List) or any(
         isinstance(n, ast.Call | ast.JoinedStr) for n in walk(whole)
     )
-    return other and ast.unparse(kept) in names
+    return names if other else set()
 
 
 def _kept_texts(body: Body, lists: set[str]) -> Iterator[ast.expr]:

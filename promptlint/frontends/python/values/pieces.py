@@ -113,11 +113,14 @@ class Seg:
 Part = Lit | Hole | Alt | Loop | Mark | Seg
 
 
+_LONG = 250  # characters
 MAX_PARTS = MAX_PIECES  # of one text: a program of sixty lines can double a text sixty times
 
 
 def _weight(part: Part) -> int:
-    """Return how many pieces a piece stands for."""
+    """Return how many pieces a piece stands for; one that is very long is as much as several."""
+    if isinstance(part, Lit):
+        return 1 + len(part.text) // _LONG
     return part.weight if isinstance(part, Alt | Loop) else 1
 
 

@@ -94,6 +94,7 @@ def program(loop: str) -> str:
         ("scheduler.add_job(func=ask, trigger='interval', minutes=20)\n", 1200),
         (f"@scheduler.scheduled_job('interval', minutes=20)\ndef job(text):{CALL}", 1200),
         (f"@tasks.loop(hours=2)\nasync def job(text):{CALL}", 7200),
+        ("def run(read):\n    while True:\n        ask(read())\n" + "        time.sleep(9)\n" * 2_000, 9),
     ],
 )
 def test_stated_interval(loop: str, seconds: float) -> None:
@@ -109,6 +110,10 @@ def test_stated_interval(loop: str, seconds: float) -> None:
         "def run(read):\n    while True:\n        if not read():\n            time.sleep(900)\n        ask(read())\n",
         "def other():\n    while True:\n        time.sleep(900)\n",
         "scheduler.add_job(other, 'interval', hours=1)\n",
+        f"def run(read):\n    while True:\n        ask(read())\n        time.sleep(1{'0' * 400})\n",
+        "X0 = 2\n"
+        + "".join(f"X{n + 1} = X{n} * X{n}\n" for n in range(60))
+        + "def run(read):\n    while True:\n        ask(read())\n        time.sleep(X60)\n",
     ],
 )
 def test_no_interval_is_stated(loop: str) -> None:

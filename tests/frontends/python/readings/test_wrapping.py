@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 
 import pytest
 
+from promptlint.frontends.python.readings import wrapping
 from tests.frontends.python.build import Program
+from tests.frontends.python.readings.test_forms_cost import counted
 
 Run = Callable[..., Program]
 
@@ -98,3 +101,22 @@ def chat(client, store, history):
         store.add("user", question)
 """)
     assert changed(found) == []
+
+
+def test_what_texts_are_made_of_is_looked_into_once() -> None:
+    many = ast.parse(" + ".join(["text"] * 500), mode="eval").body
+    assert wrapping.says(many, {"text": many}) == {"text"}
+    steps = {f"t{n}": ast.parse(f"f'{{t{n + 1}}} {{x.y}}'", mode="eval").body for n in range(9)}
+    assert wrapping.says(steps["t0"], steps) == {"t1", "t2", "t3", "t4", "x", "x.y"}
+
+
+def test_many_questions_of_one_function(talking: Run) -> None:
+    one = (
+        "    t{n} = wrapped(question)\n"
+        "    r{n} = client.complete(messages=[*store.turns(chat), {{'role': 'user', 'content': t{n}}}])\n"
+        "    store.add(chat, 'user', q{n})\n"
+    )
+    text = "def ask(store, chat, question):\n" + "".join(one.format(n=n) for n in range(60))
+    with counted(pytest.MonkeyPatch(), wrapping, "made_in") as counts:
+        assert changed(talking(text)) == []
+    assert counts["made_in"] <= 2 * 60
