@@ -214,7 +214,14 @@ class Behind:
         spoken = here.role not in ("system", "developer") or any(map(_is_counted, self._around(here)))
         in_turn = here.section is Section.MESSAGES and spoken
         added = self._layout.repeated or any(loop.kind == "while" for loop in self._around(here))
-        return added and in_turn and not (kind in DATA and self._begins(here))
+        anew = (kind in DATA and self._begins(here)) or self._put_in_front(index)
+        return added and in_turn and not anew
+
+    def _put_in_front(self, index: int) -> bool:
+        """Tell whether a message is made for each request, and put in front of the turns so far: ``[now, *turns]``."""
+        later = self._histories[bisect_right(self._histories, index) :] if self._layout.rebuilt else []
+        here, segments = self._layout.segments[index], self._layout.segments
+        return any(segments[at].of_message != here.of_message for at in later)
 
     def _begins(self, here: Segment) -> bool:
         """Tell whether a segment is of the turns that are there before a conversation goes on."""

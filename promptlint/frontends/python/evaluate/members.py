@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from promptlint.frontends.python.evaluate import access, hints, protocols
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, unknown_like
-from promptlint.frontends.python.values.forms import is_history
+from promptlint.frontends.python.syntax.nodes import walk
+from promptlint.frontends.python.values.forms import has_turns, is_history
 from promptlint.frontends.python.values.pieces import worst
 from promptlint.frontends.python.values.values import (
     MAX_CHOICE,
@@ -35,7 +36,7 @@ def items(m: Machine, value: Value, node: ast.expr, frame: Frame) -> list[Item]:
     if isinstance(value, ListV):
         if value.order is not None:
             return [Item(Unknown(frame.module.place(node), name=value.name, cause=value.order), spread=True)]
-        return value.items[:MAX_ITEMS]
+        return [*value.items[:MAX_ITEMS], *_more_turns(m, value, node, frame)]
     if isinstance(value, DictV):
         if value.order is not None:
             return [Item(Unknown(frame.module.place(node), cause=value.order), spread=True)]
@@ -45,6 +46,31 @@ def items(m: Machine, value: Value, node: ast.expr, frame: Frame) -> list[Item]:
     return [
         Item(unknown_like(value, cause=value.cause) if isinstance(value, Unknown) else value, spread=True)
     ]
+
+
+def _more_turns(m: Machine, value: ListV, node: ast.expr, frame: Frame) -> list[Item]:
+    """Return what stands for the turns that a loop has added to a conversation when the next request is made of it.
+
+    ``while True: ask([reminder, *messages]); messages.append(answer)``
+    """
+    if not (m.loops and isinstance(node, ast.Name) and has_turns(value)) or m.within_loop(value):
+        return []
+    if frame.func is None or node.id not in _added_to_later(frame.func.node, node):
+        return []
+    return [Item(Unknown(frame.module.place(node), name="messages[]", path="messages[]"), spread=True)]
+
+
+def _added_to_later(func: ast.AST, name: ast.Name) -> set[str]:
+    """Return the lists to which the loops around a name add something."""
+    out: set[str] = set()
+    for loop in walk(func):
+        inside = walk(*loop.body) if isinstance(loop, ast.For | ast.AsyncFor | ast.While) else []
+        if any(node is name for node in inside):
+            owners = (
+                n.value for n in inside if isinstance(n, ast.Attribute) and n.attr in ("append", "extend")
+            )
+            out |= {owner.id for owner in owners if isinstance(owner, ast.Name)}
+    return out
 
 
 def _items_of_either(m: Machine, value: Choice, node: ast.expr, frame: Frame) -> list[Item]:

@@ -190,7 +190,7 @@ def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
     short = path.rsplit(".", 1)[-1]
     name = short
     if answers(m, path):
-        return Unknown(place, name="response", path=f"{path}()")
+        return Unknown(place, name="response", path=f"{path}()", given=_kept(short, given))
     if (
         short in ("get", "getenv", "getattr")
         and given.args
@@ -216,16 +216,23 @@ def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
     data = given.get(0, "data") if path in _DATA else None
     if data is not None and (root := root_of(data)):
         path = f"{root}.{short}"
-    made_of = given.keywords if short[:1].isupper() else None
+    kept = _kept(short, given)
     return Unknown(
         place,
         name=name,
         path=f"{path}()",
         cause=derived,
         text=frame.module.text(node),
-        given=made_of,
-        templates=templates if templates or made_of is not None else None,
+        given=kept,
+        templates=templates if templates or kept is not None else None,
     )
+
+
+def _kept(short: str, given: Arguments) -> dict[str, Value] | None:
+    """Return what the constructor of an outside object was given."""
+    if short == "init_chat_model" and given.args:
+        return {"0": given.args[0], **given.keywords}
+    return given.keywords if short[:1].isupper() else None
 
 
 def _turns_of_session(cause: Cause, given: Arguments, place: Place) -> Unknown | None:

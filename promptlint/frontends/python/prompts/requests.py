@@ -13,6 +13,7 @@ from promptlint.frontends.python.evaluate.stateful import rendered_anew, switche
 from promptlint.frontends.python.library import engines
 from promptlint.frontends.python.library.bodies import posted
 from promptlint.frontends.python.library.cachekeys import cache_keys, injection_points, place_of
+from promptlint.frontends.python.library.serving import server
 from promptlint.frontends.python.prompts.conversing import piled_up
 from promptlint.frontends.python.prompts.emit import emitter_of
 from promptlint.frontends.python.readings.shapes import last_name
@@ -136,6 +137,7 @@ def request(
     if not (emitter.segments or observations or any(one.cause for one in parameters)):
         return None
     model = next((access.plain(v) for _n, v, _a in carried.get("model", ())), None)
+    provider, served = (sink.provider, "") if sink.provider else server(m, callee, node, frame)
     gaps = emitter.gaps + (("the evaluation budget was used up here",) if m.exhausted else ())
 
     return Layout(
@@ -145,8 +147,8 @@ def request(
         LayoutKind.REQUEST,
         complete=not gaps and given.rest is None,
         gaps=gaps,
-        provider=sink.provider,
-        model=model if isinstance(model, str) else "",
+        provider=provider,
+        model=model if isinstance(model, str) else served,
         confidence=Confidence.HIGH if not sink.loose else Confidence.MEDIUM,
         parameters=tuple(parameters),
         observations=tuple(observations),

@@ -364,3 +364,49 @@ def test_a_switch_that_a_mapping_of_options_may_set(program: Run, call: str, exp
             )
         """)
     assert found.codes == expected
+
+
+@pytest.mark.parametrize(
+    ("made", "provider", "model"),
+    [
+        ("langchain_openai.ChatOpenAI(model='gpt-4o')", "openai", "gpt-4o"),
+        ("langchain_openai.ChatOpenAI(model='m', base_url='http://localhost')", "", ""),
+        ("langchain_openai.AzureChatOpenAI(azure_deployment='gpt-4o')", "azure", "gpt-4o"),
+        ("langchain_anthropic.ChatAnthropic(model='claude-sonnet-4-5')", "anthropic", "claude-sonnet-4-5"),
+        (
+            "langchain.chat_models.init_chat_model('anthropic:claude-sonnet-4-5')",
+            "anthropic",
+            "claude-sonnet-4-5",
+        ),
+        ("langchain.chat_models.init_chat_model('gpt-4o', model_provider='openai')", "openai", "gpt-4o"),
+    ],
+)
+def test_a_librarys_class_tells_who_serves(program: Run, made: str, provider: str, model: str) -> None:
+    found = program(f"""
+import langchain.chat_models, langchain_anthropic, langchain_openai
+def ask(text):
+    return {made}.invoke([("system", "Be kind."), ("user", text)])
+""")
+    assert (found.request.provider, found.request.model) == (provider, model)
+
+
+@pytest.mark.parametrize(
+    ("sent", "reported"),
+    [
+        ("[clock, *messages]", True),
+        ("[clock] + messages", True),
+        ("[*messages, clock]", False),  # at the end: nothing is behind it
+    ],
+)
+def test_a_message_in_front_of_turns_that_a_loop_adds_to(program: Run, sent: str, reported: bool) -> None:
+    found = program(f"""
+from datetime import datetime
+from openai import OpenAI
+def run(task):
+    messages = [{{"role": "user", "content": task}}]
+    while True:
+        clock = {{"role": "user", "content": f"It is {{datetime.now()}}"}}
+        answer = OpenAI().chat.completions.create(model="m", messages={sent})
+        messages.append({{"role": "assistant", "content": answer.choices[0].message.content}})
+""")
+    assert ("PL101" in found.codes) is reported
