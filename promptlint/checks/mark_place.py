@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from promptlint.catalog.profile import Profile
-from promptlint.checks.base import DATA, HOW_OFTEN, Measure, Thresholds, costliest, quoted
-from promptlint.checks.marks import automatic, marked, rules_of, written
+from promptlint.checks.base import DATA, HOW_OFTEN, NEAR, Measure, Thresholds, costliest, quoted
+from promptlint.checks.marks import automatic, literal_tokens, marked, rules_of, written
 from promptlint.checks.observed import Observed
 from promptlint.findings import Finding, Severity
 from promptlint.layout import (
@@ -44,9 +44,13 @@ class BehindChanging(Observed):
         found = list(self.observed(layout, measure))
         marks = marked(layout) or list(_at_the_end(layout, measure))
         profile = rules_of(layout, measure) if marks else None
+        read = 0  # tokens up to the last mark that every request finds again
         for index, mark in marks if profile else ():
             changing = first_changing(layout, index)
-            if changing is not None and profile is not None:
+            if changing is None:
+                read = literal_tokens(measure, index + 1)
+            elif profile is not None and not 0 < read > literal_tokens(measure, index + 1) - NEAR:
+                # Behind an earlier mark that is read, the value itself is all that is written anew.
                 found.append(self._finding(layout, measure, profile, index, mark, *changing))
         yield from costliest(found)
 

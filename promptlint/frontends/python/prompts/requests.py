@@ -190,7 +190,7 @@ def _made_anew(sink: Sink, sent: Value | None, segments: list[Segment], given: A
 def unordered_tools(value: Value, place: Place) -> Observation | None:
     """Tell that a list of tools has no fixed order; what stands behind it may not be known at all."""
     order = members.order_of(value)
-    if order is None or order.kind is not Kind.UNORDERED:
+    if order is None or order.kind not in (Kind.UNORDERED, Kind.RANDOM):
         return None
     return Observation("tools-unordered", place, order.what, cause=order)
 

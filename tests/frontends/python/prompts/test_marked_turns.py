@@ -142,3 +142,33 @@ def ask():
     return OpenAI().responses.create(model="m", input=RULES)
 """)
     assert found.text == "<user>" + "Stay calm. " * 3
+
+
+@pytest.mark.parametrize(
+    ("system", "reported"), [("MARKED", False), ("[{'type': 'text', 'text': RULES}]", True)]
+)
+def test_a_marked_question_behind_a_mark_that_is_read(program: Run, system: str, reported: bool) -> None:
+    found = program(f"""
+import anthropic
+RULES = "{LONG} " * 40
+MARKED = [{{"type": "text", "text": RULES, "cache_control": {{"type": "ephemeral"}}}}]
+def ask(question):
+    block = {{"type": "text", "text": question, "cache_control": {{"type": "ephemeral"}}}}
+    return anthropic.Anthropic().messages.create(
+        model="claude-sonnet-4-5", max_tokens=9, system={system}, messages=[{{"role": "user", "content": [block]}}])
+""")
+    assert ("PL601" in found.codes) is reported
+
+
+def test_shuffled_tools_have_no_order(program: Run) -> None:
+    found = program("""
+import random
+from openai import OpenAI
+READ = {"type": "function", "function": {"name": "read", "description": "Reads."}}
+RUN = {"type": "function", "function": {"name": "run", "description": "Runs."}}
+def ask(q):
+    tools = [READ, RUN]
+    random.shuffle(tools)
+    return OpenAI().chat.completions.create(model="m", tools=tools, messages=[{"role": "user", "content": q}])
+""")
+    assert "PL301" in found.codes
