@@ -218,3 +218,16 @@ def test_declared_modules_in_templates_and_in_prompts_given_by_parts(folder: Pat
     *_, modules = json.loads(result.stdout)["runs"]
     assert "1 module (rules), 2 free texts" in modules["requests"][1]["reason"]
     assert modules["requests"][1]["measured_hit_tokens"] > 40
+
+
+def test_of_a_program_its_requests_are_sent_and_not_their_parts(folder: Path) -> None:
+    (folder / "app.py").write_text(
+        "from datetime import datetime\nfrom openai import OpenAI\n\ndef ask(q):\n"
+        '    system = f"It is {datetime.now()}. " + "Be polite and explain each step in full. " * 8\n'
+        '    messages = [{"role": "system", "content": system}, {"role": "user", "content": q}]\n'
+        '    return OpenAI().chat.completions.create(model="gpt-4o", messages=messages)\n',
+        encoding="utf-8",
+    )
+    report = json.loads(replay("app.py", "--format", "json", "--block-size", "8").stdout)
+    assert {request["template"] for request in report["requests"]} == {"app.py"}
+    assert [request["measured_hit_tokens"] for request in report["requests"]] == [0, 0, 0, 0]

@@ -10,6 +10,7 @@ from promptlint.cli.common import read_config
 from promptlint.errors import InputError, NothingToCheckError
 
 if TYPE_CHECKING:
+    from promptlint.engine.inspect import Inspected
     from promptlint_runtime.prompts import Prompt
 
 _LOGS = {".jsonl", ".ndjson", ".csv", ".har", ".gz", ".xz", ".zst"}
@@ -119,7 +120,7 @@ def _of_layouts(path: str, options: dict[str, Any]) -> Iterator[Prompt]:
     scopes = parse_scopes(options["vary"] or "session,request")
     sources: dict[str, SourceFile] = {}
     for values in rows:
-        for one in inspect(path, settings, Path.cwd(), values):
+        for one in _sent(inspect(path, settings, Path.cwd(), values)):
             for segment in one.layout.segments:
                 name = segment.place.path
                 if name not in sources:
@@ -132,3 +133,13 @@ def _of_layouts(path: str, options: dict[str, Any]) -> Iterator[Prompt]:
                 words=options["hole_words"],
                 seed=options["seed"],
             )
+
+
+def _sent(found: list[Inspected]) -> Iterator[Inspected]:
+    """Yield what is sent: of a function that makes a request the requests, not the texts that they are made of as well."""
+    from promptlint.engine.inspect import variants
+    from promptlint.layout import LayoutKind
+
+    for group in variants(found):
+        requests = [one for one in group if one.layout.kind is LayoutKind.REQUEST]
+        yield from requests or group[:1]
