@@ -51,6 +51,7 @@ MARKERS = ("cache_control", "cachePoint", "cache_point", "prompt_cache_breakpoin
 MAX_SEGMENTS = 4000
 _TEXT_KEYS = ("parts", "text", "content", "input_text", "prompt")
 
+_DATA = frozenset((Kind.RETRIEVED, Kind.REQUEST_INPUT))
 _IDS = ("call_id", "tool_call_id", "tool_calls")  # beside the text of a message
 _MADE = (Kind.IDENTIFIER, Kind.RANDOM, Kind.CLOCK)
 
@@ -253,7 +254,9 @@ class Emitter:
             self.section = Section.SYSTEM if self.role == "system" and self.message == 1 else Section.MESSAGES
             content = next((found for key in CONTENT if (found := value.entries.get(key)) is not None), None)
             where = value.place or place
-            if content is not None:
+            if content is not None and role is not None and plain is None and self._is_kept(content.value):
+                self.parts((Hole(where, "messages", "messages"),), guards)
+            elif content is not None:
                 self.value(content.value, where, guards + content.guards)
                 self.mark(value)
             else:
@@ -290,11 +293,19 @@ class Emitter:
             name = getattr(value, "name", "") or "messages"
             where = (value.place if isinstance(value, Unknown) else None) or place
             path = f"{name}[]"
-            if item.spread:  # what follows a system message, whatever it is called, are the turns so far
+            if self.turns:  # what follows a system message, whatever it is called, are the turns so far
                 given = name != self.own and _GIVEN.search(name)
                 turns = value.cause is None and self.message > 1 - self._told and not given
                 path = "messages" if turns else name
             self.parts((Hole(where, name, path, value.cause),), guards)
+
+    def _is_kept(self, content: Value) -> bool:
+        """Tell whether a message is a turn that was kept: made in a loop behind a system text, its role kept as well.
+
+        ``[{"role": row.role, "content": row.text} for row in store.turns(chat)]``
+        """
+        data = isinstance(content, Unknown) and (content.cause is None or content.cause.kind in _DATA)
+        return data and self.turns and self.message > 1 - self._told
 
     def _names_a_call(self, value: Value, place: Place, guards: tuple[Guard, ...]) -> None:
         """Append what a message names a call of a tool by, where it is made anew."""

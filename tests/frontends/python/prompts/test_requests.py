@@ -410,3 +410,30 @@ def run(task):
         messages.append({{"role": "assistant", "content": answer.choices[0].message.content}})
 """)
     assert ("PL101" in found.codes) is reported
+
+
+@pytest.mark.parametrize(
+    ("kept", "made"),
+    [
+        ("redis.lrange(chat, 0, -1)", "[*[json.loads(x) for x in kept]]"),
+        ("store.load(chat)", "[{'role': t['role'], 'content': t['text']} for t in kept]"),
+        (
+            "db.execute('SELECT role, text FROM turns').fetchall()",
+            "[{'role': r, 'content': c} for r, c in kept]",
+        ),
+    ],
+)
+def test_turns_that_a_store_has_kept(program: Run, kept: str, made: str) -> None:
+    found = program(f"""
+import json
+from datetime import datetime
+from openai import OpenAI
+def ask(redis, store, db, chat, text):
+    kept = {kept}
+    messages = [{{"role": "system", "content": f"Be kind. It is {{datetime.now()}}"}}]
+    messages.extend({made})
+    messages.append({{"role": "user", "content": text}})
+    return OpenAI().chat.completions.create(model="m", messages=messages)
+""")
+    (finding,) = (one for one in found.findings if one.code == "PL101")
+    assert "the whole conversation" in finding.message
