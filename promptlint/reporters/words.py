@@ -16,8 +16,8 @@ def cost_text(cost: Cost) -> str:
     blocks = f", {counted(cost.blocks, 'block')}" if 0 < cost.blocks < cost.tokens else ""
     money = ""
     if cost.usd_per_thousand:
-        now, then = cost.usd_per_thousand
-        money = f"; ${now:,.2f} instead of ${then:,.2f} in 1,000 requests"
+        now, then = (f"${usd:,.2f}" for usd in cost.usd_per_thousand)
+        money = f"; {now} instead of {then} in 1,000 requests" if now != then else ""
     if cost.below_minimum:
         money = f"; cached from {cost.below_minimum:,} tokens on, the prompt's fixed text has {cost.fixed_tokens:,}"
     return f"{about}{counted(cost.tokens, 'token')}{blocks} ({cost.profile}){money}"
