@@ -106,10 +106,15 @@ def _only_shown(name: str, func: ast.AST) -> bool:
     reads = _loads(func).get(name, frozenset())
     if not reads:
         return False
-    for node in walk(func):
-        if isinstance(node, ast.Call) and tells_people(node):
-            reads -= _loads(node).get(name, frozenset())
+    for node in _telling(func):
+        reads -= _loads(node).get(name, frozenset())
     return not reads
+
+
+@remembered
+def _telling(func: ast.AST) -> list[ast.Call]:
+    """Return the calls of a function that tell people something."""
+    return [node for node in walk(func) if isinstance(node, ast.Call) and tells_people(node)]
 
 
 def is_shown(message: ast.AST, func: ast.AST) -> bool:

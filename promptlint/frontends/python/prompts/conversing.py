@@ -26,6 +26,7 @@ from promptlint.frontends.python.values.forms import is_conversation
 from promptlint.frontends.python.values.naming import HISTORY, goes_on
 from promptlint.frontends.python.values.values import ListV, Obj, Value
 from promptlint.layout import Observation, Section, Segment
+from promptlint.source import Place
 
 if TYPE_CHECKING:
     from promptlint.frontends.python.evaluate.machine import Frame
@@ -69,17 +70,23 @@ def as_turn(segments: list[Segment], node: ast.expr, frame: Frame) -> tuple[Segm
 
 def piled_up(sent: Value | None, segments: list[Segment], call: ast.Call, frame: Frame) -> Observation | None:
     """Tell where turns are kept with the marks that they were sent with, so that each request has one more."""
-    if not isinstance(sent, ListV) or _TAKES_OFF.search(frame.module.source.text):
+    if not isinstance(sent, ListV) or (place := _piling(sent, segments, call, frame)) is None:
         return None
+    taken = _TAKES_OFF.search(frame.module.source.text) is not None
+    return None if taken else Observation("mark-limit", place, _PILED)
+
+
+def _piling(sent: ListV, segments: list[Segment], call: ast.Call, frame: Frame) -> Place | None:
+    """Return a mark that a turn is kept with."""
     kept = False
     for segment in segments if sent.owner else ():
         mark = segment.breakpoint
         if kept and mark is not None and not segment.guards:
-            return Observation("mark-limit", mark.place, _PILED)
+            return mark.place
         kept = kept or (segment.is_hole and HISTORY.search(segment.origin.name) is not None)
     if frame.func is None or (added := _marked_in_loop(call, sent.name, frame.func.node)) is None:
         return None
-    return Observation("mark-limit", frame.module.place(added), _PILED)
+    return frame.module.place(added)
 
 
 def _marked_in_loop(call: ast.Call, name: str, func: ast.AST) -> ast.expr | None:

@@ -44,10 +44,10 @@ def is_rare(kept: ast.expr, test: ast.expr, set_to: Mapping[str, ast.expr]) -> b
     ``set_to`` are the names of a file that are set once, with what they are set to.
     """
     unit = _meant(kept, set_to)
-    stays = _number(unit, set_to, "")
+    stays = reckoned(unit, set_to)
     named = "" if stays is not None else ast.unparse(unit)
     return any(
-        (limit := _number(one.comparators[0], set_to, named)) is not None
+        (limit := reckoned(one.comparators[0], set_to, named)) is not None
         and is_large(limit, kept=_SOME if stays is None else stays)
         for one in walk(test)
         if isinstance(one, ast.Compare) and isinstance(one.ops[0], ast.Gt | ast.GtE)
@@ -135,8 +135,8 @@ def _meant(node: ast.expr, set_to: Mapping[str, ast.expr]) -> ast.expr:
     return node
 
 
-def _number(node: ast.expr, set_to: Mapping[str, ast.expr], unit: str, depth: int = 0) -> float | None:
-    """Reckon an expression, with a number put for what is called ``unit``."""
+def reckoned(node: ast.expr, set_to: Mapping[str, ast.expr], unit: str = "", depth: int = 0) -> float | None:
+    """Reckon an expression by what names are set to, with a number put for what is called ``unit``."""
     node = _meant(node, set_to)
     if unit and ast.unparse(node) == unit:
         return _SOME
@@ -148,12 +148,12 @@ def _number(node: ast.expr, set_to: Mapping[str, ast.expr], unit: str, depth: in
     if depth > _DEEP:
         return None
     if isinstance(node, ast.BinOp) and (reckon := _OPERATORS.get(node.op.__class__)) is not None:
-        left, right = (_number(side, set_to, unit, depth + 1) for side in (node.left, node.right))
+        left, right = (reckoned(side, set_to, unit, depth + 1) for side in (node.left, node.right))
         try:
             found = reckon(left, right) if left is not None and right is not None else None
         except (ZeroDivisionError, OverflowError):
             return None
         return found if found is not None and math.isfinite(found) else None
     if isinstance(node, ast.Call) and called_name(node) in _ROUNDS and len(node.args) == 1:
-        return _number(node.args[0], set_to, unit, depth + 1)
+        return reckoned(node.args[0], set_to, unit, depth + 1)
     return None

@@ -14,6 +14,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TypeGuard, TypeVar
 
+from promptlint.frontends.python.readings.rarely import reckoned
 from promptlint.frontends.python.readings.shapes import (
     added_to,
     derived_from,
@@ -121,15 +122,19 @@ class Body:
 
 
 def numbers(tree: ast.Module) -> dict[str, int]:
-    """Return the constants of a file that are numbers."""
-    return {
-        node.targets[0].id: node.value.value
+    """Return the constants of a file that are numbers, or reckoned from such: ``KEPT = LIMIT // 2``."""
+    set_to = {
+        node.targets[0].id: node.value
         for node in tree.body
-        if isinstance(node, ast.Assign)
-        and isinstance(node.targets[0], ast.Name)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, int)
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
     }
+    out: dict[str, int] = {}
+    for name, value in set_to.items():
+        if isinstance(value, ast.Constant) and isinstance(value.value, int):
+            out[name] = value.value
+        elif isinstance(value, ast.BinOp) and (number := reckoned(value, set_to)) is not None:
+            out[name] = int(number)
+    return out
 
 
 def script_of(tree: ast.Module) -> ast.FunctionDef:

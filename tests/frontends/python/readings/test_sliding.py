@@ -31,6 +31,8 @@ def cut(found: Program) -> list[str]:
         ("if len(self.turns) > 45: self.turns = self.turns[-30:]", ""),
         ("if len(self.turns) > 45: self.turns = self.turns[:1] + self.turns[-30:]", ""),
         ("if len(self.turns) > FULL: self.turns = self.turns[-KEEP:]", ""),
+        ("if len(self.turns) > FULL: self.turns = self.turns[-HALF:]", ""),
+        ("if len(self.turns) > FULL: self.turns = self.turns[-MOST:]", "self.turns[-MOST:]"),
         ("if self.turns[0].done: self.turns = self.turns[1:]", ""),
         ("lines[user] = lines[user][-30:]", ""),
         ("last[user] = store[user][-1:]", ""),
@@ -40,6 +42,8 @@ def test_what_is_kept_becomes_its_own_end(talking: Run, step: str, kept: str) ->
     found = talking(f"""
 FULL = 80
 KEEP = 40
+HALF = FULL // 2
+MOST = FULL - 10
 def add(self, store, data, lines, last, history, user, text):
     store[user].append({{"role": "user", "content": text}})
     {step}
