@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 # Marks of earlier turns that are taken off again: ``block.pop("cache_control", None)``.
 _PILED = "each turn is kept with its mark"
+# A turn that is set anew without one: ``messages[-1]["content"] = text``.
+_WRITTEN_ANEW = r"(?:\[(?![\"']cache_control)[^\]\n]{0,60}\]){1,4}\s{0,4}=(?!=|.{0,200}cache_control)"
 _TAKES_OFF = re.compile(
     r"(?:pop|del|remove|strip|clear|without)\w{0,40}\b.{0,60}cache_?control", re.IGNORECASE
 )
@@ -72,7 +74,8 @@ def piled_up(sent: Value | None, segments: list[Segment], call: ast.Call, frame:
     """Tell where turns are kept with the marks that they were sent with, so that each request has one more."""
     if not isinstance(sent, ListV) or (place := _piling(sent, segments, call, frame)) is None:
         return None
-    taken = _TAKES_OFF.search(frame.module.source.text) is not None
+    written = frame.module.source.text
+    taken = _TAKES_OFF.search(written) or re.search(rf"\b{re.escape(sent.name)}{_WRITTEN_ANEW}", written)
     return None if taken else Observation("mark-limit", place, _PILED)
 
 

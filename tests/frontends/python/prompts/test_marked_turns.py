@@ -38,6 +38,13 @@ class Chat:
             "self.messages[-1]['content'][0].pop('cache_control')",
             False,
         ),
+        (f"self.messages.append({MARKED})", "self.messages", "self.messages[-1]['content'] = text", False),
+        (
+            f"self.messages.append({PLAIN}); self.messages[-1]['content'] = {MARKED}['content']",
+            "self.messages",
+            "if self.messages[-1]['content'] == text: return",
+            True,
+        ),
     ],
 )
 def test_turns_that_keep_their_marks(
