@@ -18,6 +18,7 @@ from promptlint.frontends.python.values.forms import is_history
 from promptlint.frontends.python.values.naming import HISTORY, is_generic
 from promptlint.frontends.python.values.pieces import map_causes, worst
 from promptlint.frontends.python.values.values import (
+    KEPT,
     STORED,
     Bound,
     Choice,
@@ -73,12 +74,19 @@ def name(m: Machine, identifier: str, node: ast.expr, frame: Frame) -> Value:
         return own
     found = linking.name_of(m, frame.module, identifier)
     if found is not None:
-        return found
+        return kept(found) if frame.func is not None and identifier in frame.module.filled else found
     if identifier == "__file__":
         return files.here(frame)
     if identifier in _BUILTINS:
         return Ext(f"builtins.{identifier}")
     return Unknown(frame.module.place(node), name=identifier, path=identifier)
+
+
+def kept(value: Value) -> Value:
+    """Return a list that outlives the call that asks for it, marked as one that may hold earlier turns."""
+    if isinstance(value, ListV) and not value.owner:
+        value.owner = KEPT
+    return value
 
 
 def attribute(m: Machine, value: Value, attr: str, node: ast.expr, frame: Frame) -> Value:
@@ -210,7 +218,7 @@ def subscript(m: Machine, value: Value, node: ast.Subscript, frame: Frame) -> Va
         if constant is None and value.entries and not value.rest:
             return _any_of(m, [i.value for i in value.entries.values()], node, key, frame)
         if constant is None and len(value.rest) == 1 and isinstance(value.rest[0], STORED):
-            return value.rest[0]
+            return kept(value.rest[0])
         return Unknown(
             place, name=str(constant or ""), path=f"?.{constant}", cause=worst(*(r.cause for r in value.rest))
         )

@@ -9,7 +9,7 @@ from dataclasses import replace
 from promptlint.frontends.python.evaluate import access, hints, protocols
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, unknown_like
 from promptlint.frontends.python.syntax.nodes import walk
-from promptlint.frontends.python.values.forms import has_turns, is_history
+from promptlint.frontends.python.values.forms import has_turns, is_history, with_earlier
 from promptlint.frontends.python.values.pieces import worst
 from promptlint.frontends.python.values.values import (
     MAX_CHOICE,
@@ -36,7 +36,7 @@ def items(m: Machine, value: Value, node: ast.expr, frame: Frame) -> list[Item]:
     if isinstance(value, ListV):
         if value.order is not None:
             return [Item(Unknown(frame.module.place(node), name=value.name, cause=value.order), spread=True)]
-        return [*value.items[:MAX_ITEMS], *_more_turns(m, value, node, frame)]
+        return [*with_earlier(value)[:MAX_ITEMS], *_more_turns(m, value, node, frame)]
     if isinstance(value, DictV):
         if value.order is not None:
             return [Item(Unknown(frame.module.place(node), cause=value.order), spread=True)]

@@ -324,7 +324,7 @@ def _dict(m: Machine, value: DictV, name: str, given: Arguments, node: ast.Call,
         first = given.args[1] if len(given.args) > 1 else None
         if name == "setdefault" and isinstance(first, STORED):
             value.rest.append(first)
-            return first
+            return access.kept(first)
         if first is not None and not value.rest and key is not None:
             return first
         label = key if isinstance(key, str) else getattr(given.args[0], "name", "") if given.args else ""

@@ -15,7 +15,7 @@ from promptlint.frontends.python.evaluate.methods import filled_messages
 from promptlint.frontends.python.evaluate.serialising import serialised
 from promptlint.frontends.python.library.engines import role_of
 from promptlint.frontends.python.syntax.nodes import remembered
-from promptlint.frontends.python.values.forms import CONTENT, opened, pair
+from promptlint.frontends.python.values.forms import CONTENT, opened, pair, with_earlier
 from promptlint.frontends.python.values.pieces import Alt, Hole, Lit, Loop, Part, Seg, map_holes, without_text
 from promptlint.frontends.python.values.values import (
     Choice,
@@ -227,7 +227,7 @@ class Emitter:
 
     def messages(self, value: Value, place: Place, guards: tuple[Guard, ...] = ()) -> None:
         """Append a message list."""
-        items = opened(value.items) if isinstance(value, ListV) else [Item(value, spread=True)]
+        items = opened(with_earlier(value)) if isinstance(value, ListV) else [Item(value, spread=True)]
         if isinstance(value, Template) and value.kind == "messages":
             items = [Item(v) for v in filled_messages(value)]
         elif isinstance(value, (Str, Template)):

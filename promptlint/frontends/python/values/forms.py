@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from promptlint.frontends.python.values.naming import HISTORY
 from promptlint.frontends.python.values.pieces import Alt, Lit, Part
 from promptlint.frontends.python.values.values import (
+    KEPT,
     Choice,
     Const,
     DictV,
@@ -82,6 +83,15 @@ def opened(items: list[Item]) -> list[Item]:
     earlier, first = items[0], items[1]
     unseen = earlier.spread and isinstance(earlier.value, Unknown) and earlier.value.place is None
     return items[1:] if unseen and _role(first.value) in _SYSTEM else items
+
+
+def with_earlier(value: ListV) -> list[Item]:
+    """Return the items of a list, and what stands for the turns of earlier calls where it outlives them."""
+    if value.owner != KEPT or not has_turns(value) or any(item.spread for item in value.items):
+        return value.items
+    begins = 1 if _role(value.items[0].value) in _SYSTEM else 0
+    earlier = Item(Unknown(None, name="messages[]", path="messages[]"), spread=True)
+    return [*value.items[:begins], earlier, *value.items[begins:]]
 
 
 _SPEAKERS = frozenset({"system", "developer", "user", "human", "assistant", "ai"})

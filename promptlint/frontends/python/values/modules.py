@@ -78,6 +78,7 @@ _SHAPES = tuple(
 
 
 _PAIRS = re.compile(r"^[ \t]*[\w.\[\]'\"]+, [\w., \[\]'\"]+ = .*,", re.MULTILINE)
+_FILLS = re.compile(r"^[ \t]+(\w+)\.(?:append|extend)\(", re.MULTILINE)
 _CLASS = re.compile(r"^class (\w+)\(([^()=]{1,200})\):", re.MULTILINE)
 
 
@@ -113,6 +114,11 @@ class Module:
         self._ascii = source.text.isascii()
         self._keys: dict[str, Read] = {}
         self._starts: list[int] = []
+
+    @cached_property
+    def filled(self) -> frozenset[str]:
+        """Return the names to which something in the file, inside a function or loop, appends."""
+        return frozenset(_FILLS.findall(self.source.text))
 
     @cached_property
     def reruns(self) -> bool:

@@ -229,6 +229,7 @@ class DictV(Value):
 
 
 STORED = (ListV, DictV)
+KEPT = "<kept>"  # the owner of a list that a mapping or module keeps between calls: it may hold earlier turns
 """What ``rest`` holds as it was put under a key that is not known; an unknown may be a mapping that was merged in."""
 
 

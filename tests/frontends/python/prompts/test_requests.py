@@ -437,3 +437,29 @@ def ask(redis, store, db, chat, text):
 """)
     (finding,) = (one for one in found.findings if one.code == "PL101")
     assert "the whole conversation" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("store", "turns", "reported"),
+    [
+        ("TURNS = []", "TURNS", True),
+        ("STORE = {}", "STORE.setdefault(chat, [])", True),
+        ("STORE = defaultdict(list)", "STORE[chat]", True),
+        ("SHOTS = [{'role': 'user', 'content': 'Hi?'}]", "list(SHOTS)", False),  # nothing adds to it
+    ],
+)
+def test_turns_that_outlive_the_call(program: Run, store: str, turns: str, reported: bool) -> None:
+    found = program(f"""
+from collections import defaultdict
+from datetime import datetime
+from openai import OpenAI
+{store}
+def ask(chat, text):
+    turns = {turns}
+    turns.append({{"role": "user", "content": text}})
+    system = {{"role": "system", "content": f"Be kind. It is {{datetime.now()}}"}}
+    OpenAI().chat.completions.create(model="m", messages=[system, *turns])
+def forget():
+    TURNS.append(None)
+""")
+    assert ("PL101" in found.codes) is reported
