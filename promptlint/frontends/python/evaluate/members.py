@@ -61,7 +61,7 @@ def _more_turns(m: Machine, value: ListV, node: ast.expr, frame: Frame) -> list[
 
 
 def _added_to_later(func: ast.AST, name: ast.Name) -> set[str]:
-    """Return the lists to which the loops around a name add something."""
+    """Return the lists to which the loops around a name add something, and which they do not make."""
     out: set[str] = set()
     for loop in walk(func):
         inside = walk(*loop.body) if isinstance(loop, ast.For | ast.AsyncFor | ast.While) else []
@@ -69,7 +69,8 @@ def _added_to_later(func: ast.AST, name: ast.Name) -> set[str]:
             owners = (
                 n.value for n in inside if isinstance(n, ast.Attribute) and n.attr in ("append", "extend")
             )
-            out |= {owner.id for owner in owners if isinstance(owner, ast.Name)}
+            made = {n.id for n in inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+            out |= {owner.id for owner in owners if isinstance(owner, ast.Name)} - made
     return out
 
 

@@ -463,3 +463,17 @@ def forget():
     TURNS.append(None)
 """)
     assert ("PL101" in found.codes) is reported
+
+
+def test_a_conversation_begun_in_each_round_is_not_that_of_the_last(program: Run) -> None:
+    found = program(f"""
+from openai import OpenAI
+def run(docs, questions):
+    for doc in docs:
+        messages = []
+        messages.append({{"role": "user", "content": doc}})
+        for q in questions:
+            sent = [{{"role": "system", "content": "{LONG}"}}, *messages, {{"role": "user", "content": q}}]
+            OpenAI().chat.completions.create(model="m", messages=sent)
+""")
+    assert found.codes == []
