@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -211,6 +212,12 @@ def _parameters(
             place = (place_of(value) if at is node else None) or frame.module.place(at)
             called = name if what != "key" else f"key:{name}"
             whole = _parameter(called, value, place)
+            if (
+                what == "key"
+                and whole.cause is None
+                and (cause := _told_by_name(m, value, place)) is not None
+            ):
+                whole = replace(whole, scope=cause.scope, cause=cause)
             out.append(whole)
             if what == "parameter" and isinstance(value, DictV):
                 inner = ((f"{name}.{key}", item.value) for key, item in value.entries.items())
@@ -252,6 +259,16 @@ def _parameter(name: str, value: Value, place: Place) -> Parameter:
         choices if several else (),
         tuple(_switches(value)) if several else (),
     )
+
+
+def _told_by_name(m: Machine, value: Value, place: Place) -> Cause | None:
+    """Return why a cache key changes, where its name alone tells: ``prompt_cache_key=request_id``."""
+    if not isinstance(value, Unknown) or not value.name:
+        return None
+    told = m.catalog.name(value.name)
+    if told is None or told.kind is not Kind.IDENTIFIER:
+        return None
+    return Cause(told.kind, told.scope, f"`{value.name}` (by its name)", Confidence.MEDIUM, place)
 
 
 def _is_one_setting(value: Value) -> bool:

@@ -477,3 +477,15 @@ def run(docs, questions):
             OpenAI().chat.completions.create(model="m", messages=sent)
 """)
     assert found.codes == []
+
+
+@pytest.mark.parametrize(
+    ("key", "reported"), [("request_id", True), ("conversation_id", False), ("tenant", False)]
+)
+def test_a_cache_key_that_is_told_by_its_name(program: Run, key: str, reported: bool) -> None:
+    found = program(f"""
+from openai import OpenAI
+def ask({key}, text):
+    return OpenAI().responses.create(model="gpt-5", instructions="{LONG}", input=text, prompt_cache_key={key})
+""")
+    assert ("PL609" in found.codes) is reported
