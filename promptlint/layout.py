@@ -65,6 +65,10 @@ class Kind(StrEnum):
     OTHER = "other"
 
 
+# Data differs between requests by nature. Only its place can be wrong.
+DATA = frozenset({Kind.RETRIEVED, Kind.REQUEST_INPUT})
+
+
 class Confidence(StrEnum):
     """How a fact was learned: traced to its source, matched by a pattern, or guessed by a name."""
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from promptlint.checks.base import DATA, is_history
-from promptlint.layout import ARGUMENT, Cause, Confidence, Guard, Kind, Layout, Scope, Section
+from promptlint.checks.base import is_history
+from promptlint.layout import ARGUMENT, DATA, Cause, Confidence, Guard, Kind, Layout, Scope, Section
 from promptlint.volatility import tests_presence
 
 _NAME = re.compile(r"[A-Za-z_][\w.]*")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from promptlint.findings import Cost, Finding, Severity, Status
-from promptlint.layout import APART, ARGUMENT, Cause, Confidence, Guard, Kind, Layout, Scope
+from promptlint.layout import APART, ARGUMENT, DATA, Cause, Confidence, Guard, Kind, Layout, Scope
 from promptlint.words import counted
 
 _CODE = re.compile(r"[\w.$]+(?:[\[(].*)?|.*\)|[{\[].*", re.DOTALL)
@@ -25,9 +25,6 @@ BY_PLACE = frozenset({ARGUMENT, APART})
 UNSEEN = 48
 NEAR = 16  # tokens between two values that make two faults of them
 NEAR_DATA = 48  # and between two of data: labels stand there
-
-# Data differs between requests by nature. Only its place can be wrong.
-DATA = frozenset({Kind.RETRIEVED, Kind.REQUEST_INPUT})
 
 
 class ProfileLike(Protocol):

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 
 from promptlint.checks.base import (
     BY_PLACE,
-    DATA,
     DATA_FIRST,
     ENVIRONMENT,
     HOW_OFTEN,
@@ -30,7 +29,7 @@ from promptlint.checks.base import (
 )
 from promptlint.checks.behind import Behind
 from promptlint.findings import Finding, Fix, Status
-from promptlint.layout import Cause, Confidence, Guard, Kind, Layout, Scope, Section, Step
+from promptlint.layout import DATA, Cause, Confidence, Guard, Kind, Layout, Scope, Section, Step
 from promptlint.source import Place
 
 

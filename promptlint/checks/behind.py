@@ -6,9 +6,20 @@ import re
 from bisect import bisect_right
 from functools import cached_property
 
-from promptlint.checks.base import DATA, NEAR, Measure, is_history, of_tokens
+from promptlint.checks.base import NEAR, Measure, is_history, of_tokens
 from promptlint.findings import Cost
-from promptlint.layout import Cause, Confidence, Guard, Kind, Layout, LayoutKind, Scope, Section, Segment
+from promptlint.layout import (
+    DATA,
+    Cause,
+    Confidence,
+    Guard,
+    Kind,
+    Layout,
+    LayoutKind,
+    Scope,
+    Section,
+    Segment,
+)
 from promptlint.source import Place
 
 _TAG = re.compile(r"</?[\w:-]+>")

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from promptlint.checks.asked import asked
 from promptlint.checks.base import (
-    DATA,
     HOW_OFTEN,
     Measure,
     Thresholds,
@@ -21,6 +20,7 @@ from promptlint.checks.base import (
 from promptlint.checks.behind import Behind
 from promptlint.findings import Finding, Fix, Severity
 from promptlint.layout import (
+    DATA,
     Cause,
     Confidence,
     Guard,

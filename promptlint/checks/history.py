@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptlint.checks.base import BY_PLACE, DATA, Measure
+from promptlint.checks.base import BY_PLACE, Measure
 from promptlint.checks.observed import Observed
 from promptlint.findings import Finding, Severity
-from promptlint.layout import Kind, Layout, Scope, Section, Segment
+from promptlint.layout import DATA, Kind, Layout, Scope, Section, Segment
 
 CUT = Observed(
     "PL311",

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from promptlint.catalog.profile import Profile
-from promptlint.checks.base import DATA, HOW_OFTEN, NEAR, Measure, Thresholds, costliest, quoted
+from promptlint.checks.base import HOW_OFTEN, NEAR, Measure, Thresholds, costliest, quoted
 from promptlint.checks.marks import automatic, literal_tokens, marked, rules_of, written
 from promptlint.checks.observed import Observed
 from promptlint.findings import Finding, Severity
 from promptlint.layout import (
+    DATA,
     Breakpoint,
     Cause,
     Confidence,

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 from promptlint.catalog.profile import Profile
 from promptlint.checks.asked import asked, goes_on
-from promptlint.checks.base import DATA, HOW_OFTEN, Measure, Thresholds, costliest, weaker
+from promptlint.checks.base import HOW_OFTEN, Measure, Thresholds, costliest, weaker
 from promptlint.checks.marks import INJECTION, rules_of
 from promptlint.checks.observed import Observed
 from promptlint.findings import Finding, Fix, Severity
-from promptlint.layout import Confidence, Kind, Layout, Parameter, Scope
+from promptlint.layout import DATA, Confidence, Kind, Layout, Parameter, Scope
 
 REPLICA = Observed(
     "PL701",

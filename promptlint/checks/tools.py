@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from promptlint.checks.asked import asked, goes_on
-from promptlint.checks.base import DATA, Measure, Thresholds, costliest
+from promptlint.checks.base import Measure, Thresholds, costliest
 from promptlint.checks.before_stable import BeforeStable
 from promptlint.checks.observed import BEHIND_TOOLS, Observed
 from promptlint.findings import Finding, Severity
-from promptlint.layout import Cause, Confidence, Kind, Layout, Observation, Scope, Section
+from promptlint.layout import DATA, Cause, Confidence, Kind, Layout, Observation, Scope, Section
 from promptlint.words import shortened
 
 _TOOLS = frozenset({Section.TOOLS})

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from promptlint.engine.units import Result
 from promptlint.findings import Finding, Status
-from promptlint.layout import Confidence, Kind
+from promptlint.layout import DATA, Confidence, Kind
 from promptlint.source import Place
 
 _OF_A_VALUE = frozenset(
@@ -23,8 +23,6 @@ _OF_A_VALUE = frozenset(
     }
 )
 """Kinds that say what a value is; one place has one of them."""
-
-_DATA = frozenset({Kind.RETRIEVED, Kind.REQUEST_INPUT})
 
 
 def _weight(finding: Finding) -> tuple[int, bool, int, int, bool, bool]:
@@ -73,7 +71,7 @@ def _one_of_its_kind(found: list[Finding]) -> list[Finding]:
     data: dict[Place, Finding] = {}
     cuts: list[Finding] = []
     for one in found:
-        if one.kind in _DATA and _by_name(one):
+        if one.kind in DATA and _by_name(one):
             data[one.primary] = max(data.get(one.primary, one), one, key=_tells)
         elif one.kind is Kind.HISTORY_REWRITE:
             before = cuts[-1] if cuts else one
@@ -85,7 +83,7 @@ def _one_of_its_kind(found: list[Finding]) -> list[Finding]:
     return [
         one
         for one in found
-        if id(one) in stay or not (one.kind is Kind.HISTORY_REWRITE or (one.kind in _DATA and _by_name(one)))
+        if id(one) in stay or not (one.kind is Kind.HISTORY_REWRITE or (one.kind in DATA and _by_name(one)))
     ]
 
 

@@ -9,9 +9,8 @@ from promptlint.frontends.python.evaluate.machine import Frame, Machine
 from promptlint.frontends.python.syntax.nodes import remembered, walk
 from promptlint.frontends.python.values.pieces import Lit
 from promptlint.frontends.python.values.values import Const, DictV, FuncV, ListV, Obj, Str, Unknown, Value
-from promptlint.layout import Guard, Kind, Scope
+from promptlint.layout import DATA, Guard, Kind, Scope
 
-_DATA = frozenset({Kind.RETRIEVED, Kind.REQUEST_INPUT})
 _PLAIN_CALLS = frozenset(
     (
         "len",
@@ -56,7 +55,7 @@ def _traced(test: ast.expr, frame: Frame) -> Iterator[str]:
     known = frame.names
     for name in _names_in(test):
         value = known.get(name)
-        if isinstance(value, Unknown) and value.cause is not None and value.cause.kind in _DATA:
+        if isinstance(value, Unknown) and value.cause is not None and value.cause.kind in DATA:
             yield value.name
 
 

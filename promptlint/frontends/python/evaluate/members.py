@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from promptlint.frontends.python.evaluate import access, hints, protocols
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, unknown_like
-from promptlint.frontends.python.syntax.nodes import walk
+from promptlint.frontends.python.syntax.nodes import Loop, loops_around, remembered, walk
 from promptlint.frontends.python.values.forms import has_turns, is_history, with_earlier
 from promptlint.frontends.python.values.pieces import worst
 from promptlint.frontends.python.values.values import (
@@ -55,23 +55,19 @@ def _more_turns(m: Machine, value: ListV, node: ast.expr, frame: Frame) -> list[
     """
     if not (m.loops and isinstance(node, ast.Name) and has_turns(value)) or m.within_loop(value):
         return []
-    if frame.func is None or node.id not in _added_to_later(frame.func.node, node):
+    loops = loops_around(node, frame.func.node) if frame.func is not None else []
+    if not any(node.id in _grown_by(loop) for loop in loops):
         return []
     return [Item(Unknown(frame.module.place(node), name="messages[]", path="messages[]"), spread=True)]
 
 
-def _added_to_later(func: ast.AST, name: ast.Name) -> set[str]:
-    """Return the lists to which the loops around a name add something, and which they do not make."""
-    out: set[str] = set()
-    for loop in walk(func):
-        inside = walk(*loop.body) if isinstance(loop, ast.For | ast.AsyncFor | ast.While) else []
-        if any(node is name for node in inside):
-            owners = (
-                n.value for n in inside if isinstance(n, ast.Attribute) and n.attr in ("append", "extend")
-            )
-            made = {n.id for n in inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-            out |= {owner.id for owner in owners if isinstance(owner, ast.Name)} - made
-    return out
+@remembered
+def _grown_by(loop: Loop) -> frozenset[str]:
+    """Return the lists to which a loop adds something, and which it does not make."""
+    inside = walk(*loop.body)
+    owners = (n.value for n in inside if isinstance(n, ast.Attribute) and n.attr in ("append", "extend"))
+    made = {n.id for n in inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return frozenset(owner.id for owner in owners if isinstance(owner, ast.Name)) - made
 
 
 def _items_of_either(m: Machine, value: Choice, node: ast.expr, frame: Frame) -> list[Item]:

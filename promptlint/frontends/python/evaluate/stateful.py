@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 from promptlint.frontends.python.evaluate.growing import fillers
 from promptlint.frontends.python.evaluate.machine import Frame
-from promptlint.frontends.python.syntax.nodes import attributes, blocks, remembered, walk
+from promptlint.frontends.python.syntax.nodes import Loop, attributes, loops_around, remembered, walk
 from promptlint.frontends.python.values.values import FuncV
 from promptlint.layout import Confidence, Observation, Section, Segment
 
@@ -28,22 +28,14 @@ def switched_by(call: ast.Call, frame: Frame) -> frozenset[str]:
     """Return the names that the loops around a call count with or set: they are others in the next turn."""
     if frame.func is None:
         return frozenset()
-    out: set[str] = set()
-    for loop in blocks(frame.func.node):
-        if isinstance(loop, ast.For | ast.AsyncFor | ast.While):
-            calls, names = _of_loop(loop)
-            if call in calls:
-                out |= names
-    return frozenset(out)
+    return frozenset().union(*map(_switched_in, loops_around(call, frame.func.node)))
 
 
 @remembered
-def _of_loop(loop: ast.For | ast.AsyncFor | ast.While) -> tuple[frozenset[ast.AST], frozenset[str]]:
-    """Return the calls in a loop, and the names that it counts with or sets."""
-    inside = walk(*loop.body)
+def _switched_in(loop: Loop) -> frozenset[str]:
+    """Return the names that a loop counts with or sets."""
     targets = [] if isinstance(loop, ast.While) else walk(loop.target)
-    names = {*_set_in(inside), *(n.id for n in targets if isinstance(n, ast.Name))}
-    return frozenset(n for n in inside if isinstance(n, ast.Call)), frozenset(names)
+    return frozenset((*_set_in(walk(*loop.body)), *(n.id for n in targets if isinstance(n, ast.Name))))
 
 
 def _set_in(inside: list[ast.AST]) -> Iterator[str]:

@@ -21,7 +21,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from promptlint.frontends.python.readings.turns import is_added
-from promptlint.frontends.python.syntax.nodes import blocks, remembered, walk
+from promptlint.frontends.python.syntax.nodes import Loop, loops_around, remembered, walk
 from promptlint.frontends.python.values.forms import is_conversation
 from promptlint.frontends.python.values.naming import HISTORY, goes_on
 from promptlint.frontends.python.values.values import ListV, Obj, Value
@@ -31,10 +31,10 @@ from promptlint.source import Place
 if TYPE_CHECKING:
     from promptlint.frontends.python.evaluate.machine import Frame
 
-# Marks of earlier turns that are taken off again: ``block.pop("cache_control", None)``.
 _PILED = "each turn is kept with its mark"
 # A turn that is set anew without one: ``messages[-1]["content"] = text``.
 _WRITTEN_ANEW = r"(?:\[(?![\"']cache_control)[^\]\n]{0,60}\]){1,4}\s{0,4}=(?!=|.{0,200}cache_control)"
+# Marks of earlier turns that are taken off again: ``block.pop("cache_control", None)``.
 _TAKES_OFF = re.compile(
     r"(?:pop|del|remove|strip|clear|without)\w{0,40}\b.{0,60}cache_?control", re.IGNORECASE
 )
@@ -94,20 +94,14 @@ def _piling(sent: ListV, segments: list[Segment], call: ast.Call, frame: Frame) 
 
 def _marked_in_loop(call: ast.Call, name: str, func: ast.AST) -> ast.expr | None:
     """Return the mark of a turn that the loop around a call adds to the list that is sent."""
-    loops = (n for n in blocks(func) if isinstance(n, ast.For | ast.AsyncFor | ast.While))
-    return next((key for n in loops if call in _calls(n) and (key := _marks(n).get(name))), None)
+    return next((key for loop in loops_around(call, func) if (key := _marks(loop).get(name))), None)
 
 
 @remembered
-def _calls(loop: ast.For | ast.AsyncFor | ast.While) -> list[ast.Call]:
-    return [one for one in walk(*loop.body) if isinstance(one, ast.Call)]
-
-
-@remembered
-def _marks(loop: ast.For | ast.AsyncFor | ast.While) -> dict[str, ast.expr]:
+def _marks(loop: Loop) -> dict[str, ast.expr]:
     """Return the first marks of what a loop adds to lists, by the names of the lists."""
     found: dict[str, ast.expr] = {}
-    for call in _calls(loop):
+    for call in (n for n in walk(*loop.body) if isinstance(n, ast.Call)):
         match call.func:
             case ast.Attribute(ast.Name(name), "append") if name not in found:
                 constants = (n for n in walk(*call.args) if isinstance(n, ast.Constant))

@@ -30,6 +30,7 @@ from promptlint.frontends.python.values.values import (
     Value,
 )
 from promptlint.layout import (
+    DATA,
     LITERAL,
     Breakpoint,
     Cause,
@@ -51,7 +52,6 @@ MARKERS = ("cache_control", "cachePoint", "cache_point", "prompt_cache_breakpoin
 MAX_SEGMENTS = 4000
 _TEXT_KEYS = ("parts", "text", "content", "input_text", "prompt")
 
-_DATA = frozenset((Kind.RETRIEVED, Kind.REQUEST_INPUT))
 _IDS = ("call_id", "tool_call_id", "tool_calls")  # beside the text of a message
 _MADE = (Kind.IDENTIFIER, Kind.RANDOM, Kind.CLOCK)
 
@@ -304,7 +304,7 @@ class Emitter:
 
         ``[{"role": row.role, "content": row.text} for row in store.turns(chat)]``
         """
-        data = isinstance(content, Unknown) and (content.cause is None or content.cause.kind in _DATA)
+        data = isinstance(content, Unknown) and (content.cause is None or content.cause.kind in DATA)
         return data and self.turns and self.message > 1 - self._told
 
     def _names_a_call(self, value: Value, place: Place, guards: tuple[Guard, ...]) -> None:

@@ -21,6 +21,7 @@ COMPOUND = (
 )
 HOLDING = (*COMPOUND, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _COMPOUND = frozenset(COMPOUND)
+Loop = ast.For | ast.AsyncFor | ast.While
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _HOLDERS = frozenset((ast.Module, *HOLDING, ast.ExceptHandler, ast.match_case))
 _BLOCKS = (
@@ -128,6 +129,17 @@ def blocks(root: ast.AST) -> list[ast.AST]:
             for field in _BLOCKS:
                 out.extend(getattr(node, field, ()))
     return out
+
+
+@remembered
+def _loops(root: ast.AST) -> list[tuple[Loop, frozenset[int]]]:
+    """Return the loops of a function, with the ids of what stands in their bodies."""
+    return [(n, frozenset(map(id, walk(*n.body)))) for n in blocks(root) if isinstance(n, Loop)]
+
+
+def loops_around(node: ast.AST, root: ast.AST) -> list[Loop]:
+    """Return the loops of a function in whose bodies a node stands, the outermost first."""
+    return [loop for loop, inside in _loops(root) if id(node) in inside]
 
 
 def definitions(tree: ast.Module) -> list[Definition]:
