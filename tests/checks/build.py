@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from promptlint.findings import Cost
+from promptlint.checks import CHECKS, Thresholds
+from promptlint.findings import Cost, Finding
 from promptlint.layout import (
     Cause,
     Confidence,
@@ -90,3 +91,11 @@ class Words:
 
 
 SYSTEM, TOOLS, MESSAGES = Section.SYSTEM, Section.TOOLS, Section.MESSAGES
+
+
+def run(made: Layout, thresholds: Thresholds = Thresholds(), off: bool = False) -> list[Finding]:  # noqa: B008
+    found: list[Finding] = []
+    for check in CHECKS:
+        if check.default or off:
+            found.extend(check.run(made, Words(made), thresholds))
+    return found
