@@ -34,6 +34,14 @@ def test_continuity() -> None:
     assert found.shared == pytest.approx(0.2)
 
 
+def test_continuity_of_requests_without_a_full_block() -> None:
+    # The last ones stand behind the end of all ids.
+    columns = log(("b", [1], 4), ("b", [1], 5), ("a", [2], 5), ("a", [], 3), ("a", [], 3))
+    found = continuity(columns)
+    assert found is not None
+    assert (found.followers, found.continued, found.changed) == (3, 3, 0)
+
+
 def test_continuity_needs_conversations() -> None:
     assert continuity(log(("", [1], 4), ("", [1], 4))) is None
     assert continuity(log(("a", [1], 4), ("b", [1], 4))) is None

@@ -63,12 +63,10 @@ def _common(columns: Columns, left: Ints, right: Ints) -> Ints:
     """Return the number of leading blocks that pairs of requests share, all pairs bisected at once."""
     low = np.zeros(len(left), dtype=np.int64)
     high = np.minimum(columns.counts[left], columns.counts[right])
-    while bool(np.any(low < high)):
-        middle = (low + high + 1) // 2
-        at = np.maximum(0, middle - 1)
-        same = columns.ids[columns.start[left] + at] == columns.ids[columns.start[right] + at]
-        same &= middle > 0
-        open_ = low < high
-        low = np.where(open_ & same, middle, low)
-        high = np.where(open_ & ~same, middle - 1, high)
+    while len(searched := np.flatnonzero(low < high)):  # a request without a full block has no id to look at
+        middle = (low[searched] + high[searched] + 1) // 2
+        here, there = columns.start[left[searched]], columns.start[right[searched]]
+        same = columns.ids[here + middle - 1] == columns.ids[there + middle - 1]
+        low[searched] = np.where(same, middle, low[searched])
+        high[searched] = np.where(same, high[searched], middle - 1)
     return low
