@@ -18,16 +18,16 @@ from promptlint.frontends.python.evaluate.machine import Machine
 from promptlint.frontends.python.evaluate.statements import execute
 from promptlint.frontends.python.prompts.constants import filled_elsewhere
 from promptlint.frontends.python.prompts.history import settle
+from promptlint.frontends.python.prompts.inheriting import inherited
 from promptlint.frontends.python.prompts.record import Recorder
 from promptlint.frontends.python.prompts.sending import sends
 from promptlint.frontends.python.readings.accounting import accounting
 from promptlint.frontends.python.readings.intervals import with_intervals
 from promptlint.frontends.python.readings.outline import Outline, Table
 from promptlint.frontends.python.readings.trimming import trimming
-from promptlint.frontends.python.syntax.nodes import attributes
 from promptlint.frontends.python.syntax.slicing import tells_of_prompts
 from promptlint.frontends.python.values.modules import Module, Project, Read, triggers
-from promptlint.frontends.python.values.naming import holds_prompts
+from promptlint.frontends.python.values.naming import gives_tools, holds_prompts
 from promptlint.frontends.python.values.values import ClassV, FuncV
 from promptlint.layout import Layout, LayoutKind, Observation
 from promptlint.source import Place, Span
@@ -126,7 +126,8 @@ def _enter_all(m: Machine, module: Module, only: str) -> None:
 def _enter_function(m: Machine, module: Module, func: FuncV, cls: ClassV | None, only: str) -> None:
     if isinstance(func.node, ast.Lambda) or (only and func.name != only):
         return
-    if not (tells_of_prompts(func.node) or holds_prompts(module, cls) or sends(m, module, func, cls)):
+    named = tells_of_prompts(func.node) or holds_prompts(module, cls) or gives_tools(func.name)
+    if not (named or sends(m, module, func, cls)):
         return
     receiver = None
     if cls is not None and "staticmethod" not in func.decorators:
@@ -140,11 +141,5 @@ def _enter_class(m: Machine, module: Module, cls: ClassV, only: str) -> None:
             _enter_function(m, module, value, cls, only)
         elif isinstance(value, ClassV) and value.module is module:
             _enter_class(m, module, value, only)
-    own = set(cls.namespace)
-    for base in list(cls.mro())[1:]:
-        for name, value in base.namespace.items():
-            # An inherited method builds another prompt when what it calls was overridden here.
-            if not isinstance(value, FuncV) or name in own or name.startswith("__"):
-                continue
-            if not attributes(value.node).isdisjoint(own):
-                _enter_function(m, module, value, cls, only)
+    for method in inherited(cls):
+        _enter_function(m, module, method, cls, only)

@@ -31,6 +31,7 @@ from promptlint.frontends.python.values.naming import (
     SENDS,
     called_name,
     describes_a_tool,
+    gives_tools,
     holds_prompts,
     is_description,
     is_kept_back,
@@ -230,6 +231,12 @@ class Recorder(Layouts):
                 self.text(m, name, value, node, frame, Confidence.LOW)
         elif isinstance(value, ListV) and is_conversation(value):
             self.message_list(m, name, value, node, frame)
+        elif (
+            isinstance(value, ListV) and gives_tools(name) and not any(is_text(i.value) for i in value.items)
+        ):
+            seen = unordered_tools(value, frame.module.place(node))
+            if seen is not None:
+                self.observe(seen)
 
     def left(self, m: Machine, frame: Frame) -> None:
         """An entry has ended: the conversations that it filled are there, whoever sends them."""

@@ -47,7 +47,18 @@ def sends(m: Machine, module: Module, func: FuncV, cls: ClassV | None) -> bool:
         return True
     if any(isinstance(n, ast.Call) and _gives(n) and _holds(module, n.func) for n in found):
         return True
+    if cls is not None and _is_sender(_overridden(func, cls), m) and any(map(_is_super, found)):
+        return True
     return makes and any(map(_is_long, found)) and any(map(talks, calls))
+
+
+def _is_super(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "super"
+
+
+def _overridden(func: FuncV, cls: ClassV) -> Value | None:
+    """Return what a method stands in the place of, where that is none that Python calls by itself."""
+    return None if func.name.startswith("__") else cls.find(func.name, after=func.cls)
 
 
 def _is_long(node: ast.AST) -> bool:

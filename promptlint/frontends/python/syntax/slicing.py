@@ -131,8 +131,9 @@ def digest(statement: ast.stmt) -> Digest:
                 yields_value = yields_value or node.value is not None  # type: ignore[attr-defined]
     if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
         used.add(statement.target.id)
-    # What the base class does to the object is seen in no name here.
-    gives = gives or "super" in used
+    if "super" in used:  # what the base class does to the object is seen in no name here
+        gives = True
+        used.add("self")
     loud = not _is_quiet(statement)
     words |= used
     words |= defined

@@ -113,6 +113,7 @@ def tells_of_marks(text: str) -> bool:
 _TOOL = re.compile(r"tool|function|action|skill|plugin|declaration|schema|field|param|agent", re.IGNORECASE)
 _MAKES_TOOL = re.compile(r"(^|_)(tool|skill|plugin|function|action|ability|command)(_plain)?$", re.IGNORECASE)
 _TOOLS = re.compile(r"(tool|skill)(s|set|kit)?$", re.IGNORECASE)
+_GIVES_TOOLS = re.compile(r"(^|_)tools(_(definitions|schemas?|specs?|params?|list))?$", re.IGNORECASE)
 _OF_TOOL = frozenset(
     (
         *("func", "fn", "function", "coroutine", "callback", "handler", "on_invoke_tool"),
@@ -134,6 +135,11 @@ def is_description(keyword: str) -> bool:
 def is_tool_maker(called: str) -> bool:
     """Tell whether a decorator makes a tool of a function, by its name: ``function_tool``, ``kernel_function``, ``skill``."""
     return _MAKES_TOOL.search(called) is not None
+
+
+def gives_tools(function: str) -> bool:
+    """Tell whether a function gives the tools that a model is told of, by its name: ``get_tools``, ``build_tools``."""
+    return _GIVES_TOOLS.search(function) is not None
 
 
 def makes_tools(cls: ClassV | None) -> bool:

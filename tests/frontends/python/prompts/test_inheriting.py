@@ -1,0 +1,68 @@
+"""Methods that a class inherits, and what it gives them to send."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.frontends.python.build import LONG, Program
+
+Run = Callable[..., Program]
+BASE = """
+from openai import OpenAI
+class Agent:
+    def __init__(self, instructions, tools=None):
+        self.client, self.held = OpenAI(), instructions
+        self._tools = tools or []
+        self.messages = []
+    @property
+    def tools(self): return self._tools
+    def run(self, question):
+        return self.client.chat.completions.create(model='m', tools=self.tools, messages=[
+            {'role': 'system', 'content': self.held}, *self.messages, {'role': 'user', 'content': question}])
+"""
+DESK = f"""
+from datetime import datetime
+from base import Agent
+PROMPT = {LONG!r}
+"""
+
+
+@pytest.mark.parametrize(
+    ("desk", "codes"),
+    [
+        ("class Desk(Agent):\n    def __init__(self): super().__init__(f'It is {datetime.now()}. {PROMPT}')", {"PL101"}),
+        ("class Desk(Agent):\n    def __init__(self): super().__init__(PROMPT)", set()),
+        (
+            ("class Desk(Agent):\n    def refresh(self): self.held = f'It is {datetime.now()}. {PROMPT}'\n"
+            "    def run(self, q):\n        self.refresh()\n        return super().run(q)"),
+            {"PL101"},
+        ),
+        (
+            ("class Desk(Agent):\n    def __init__(self, names):\n        super().__init__(PROMPT)\n"
+            "        for name in set(names): self._tools.append(make(name))"),
+            {"PL301"},
+        ),
+        # What one base fills, the next one sends.
+        (
+            ("class Filled:\n    def __init__(self, names, *rest):\n        super().__init__(*rest)\n"
+            "        for name in set(names): self._tools.append(make(name))\n"
+            "class Desk(Filled, Agent):\n    def __init__(self, names): super().__init__(names, PROMPT)"),
+            {"PL301"},
+        ),
+    ],
+)  # fmt: skip
+def test_a_subclass_gives_what_the_base_sends(program: Run, desk: str, codes: set[str]) -> None:
+    found = program({"base.py": BASE, "desk.py": DESK + desk})
+    assert set(found.codes) - {"PL110"} == codes  # nothing is known of the tools
+
+
+@pytest.mark.parametrize(
+    ("chosen", "found"),
+    [("set(names)", True), ("sorted(set(names))", False), ("names", False)],
+)
+def test_a_function_that_gives_tools(program: Run, chosen: str, found: bool) -> None:
+    """Nobody is seen who sends them."""
+    source = f"# for a prompt\ndef build_tools(names):\n    return [KNOWN[name] for name in {chosen}]"
+    assert ("PL301" in program(source).codes) == found
