@@ -67,5 +67,6 @@ def _reads(condition: str, name: str) -> bool:
         rf"\bin\s+{whole}",
         rf"{whole}(?:\.\w+\(\))*\.(?:startswith|endswith)\(",
         rf"\w\((?:[^()]*,\s*)?{whole}(?:\.\w+\(\))*\s*[,)]",
+        rf"{whole}\s*[<>&]|[<>&]=?\s*{whole}",  # a number, or a set of words, that was made of it
     )
     return any(re.search(form, condition) for form in forms)

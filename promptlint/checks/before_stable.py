@@ -129,9 +129,11 @@ class BeforeStable:
         if not unseen:
             piece = behind.longest(index, measure) if kind in DATA else cost.tokens
             least = LABEL if kind in DATA or cause.confidence is Confidence.LOW else WORDS
-            # More stands behind tools and system text.
-            turn = layout.segments[index].section is Section.MESSAGES
-            labels = turn and not printed and behind.longest(index, measure, any_value=True) < WORDS
+            # More stands behind tools and system text, for who shares the value.
+            section = layout.segments[index].section
+            wide = section is Section.SYSTEM and not cause.scope.narrower_than(Scope.SESSION)
+            few = LABEL if wide else least if section is Section.MESSAGES else 0
+            labels = few and not printed and behind.longest(index, measure, any_value=True) < few
             if (piece < least or labels) and not history:
                 return None
             if kind in DATA and piece < DATA_FIRST:

@@ -287,18 +287,22 @@ class Behind:
         return max(at for at in range(index, len(segments)) if self._same_message(index, at))
 
     def longest(self, index: int, measure: Measure, *, any_value: bool = False) -> int:
-        """Return the tokens of the longest text behind a segment that no changing value, or ``any_value``, interrupts.
+        """Return the tokens of the longest text behind a segment that no changing value interrupts.
+
+        With ``any_value`` no value at all, and no condition.
 
         Between the fields of a form stand labels, which go wherever the data goes::
 
             # Code: {code}  # Output: {output}  # Feedback: {feedback}
         """
         if any_value not in self._runs:
-            runs, run = [0], 0
-            for at in reversed(range(len(self._layout.segments))):
-                segment = self._layout.segments[at]
+            runs, run, segments = [0], 0, self._layout.segments
+            for at in reversed(range(len(segments))):
+                segment = segments[at]
                 words = 0 if segment.text and _only_tags(segment.text) else measure.tokens(at)
                 ends = segment.is_hole if any_value else segment.cause is not None
+                if any_value and at + 1 < len(segments):  # of alternatives there is one
+                    run *= segment.guards == segments[at + 1].guards
                 run = 0 if ends else run + words
                 runs.append(max(run, runs[-1]))
             self._runs[any_value] = runs[::-1]

@@ -60,11 +60,35 @@ def _traced(test: ast.expr, frame: Frame) -> Iterator[str]:
 
 
 def _renamed(test: ast.expr, frame: Frame) -> Iterator[tuple[str, str]]:
-    """Yield the names in a condition whose values are called otherwise where they come from."""
+    """Yield the names in a condition whose values are called otherwise where they come from.
+
+    What only a condition asks for was not run (`slicing`): then the names that it is made of tell.
+    """
+    made = _made_of(frame.func.node) if frame.func is not None else {}
     for name in _names_in(test):
         value = frame.names.get(name)
-        if isinstance(value, Unknown) and value.name not in ("", name):
-            yield name, value.name
+        if isinstance(value, Unknown):
+            if value.name not in ("", name):
+                yield name, value.name
+            continue
+        for one in made.get(name, ()):
+            source = frame.names.get(one)
+            if isinstance(source, Unknown) and source.name:
+                yield name, source.name
+
+
+@remembered
+def _made_of(function: ast.AST) -> dict[str, tuple[str, ...]]:
+    """Return the names in a function that are set once, by calls of others: ``words = set(text.split())``."""
+    found: dict[str, list[ast.expr]] = {}
+    for node in walk(function):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            found.setdefault(node.targets[0].id, []).append(node.value)
+    return {
+        name: _names_in(values[0])
+        for name, values in found.items()
+        if len(values) == 1 and isinstance(values[0], ast.Call)
+    }
 
 
 @remembered

@@ -14,7 +14,7 @@ from promptlint.frontends.python.evaluate.scrambling import scramble
 from promptlint.frontends.python.library import collecting
 from promptlint.frontends.python.syntax.nodes import children, remembered, walk
 from promptlint.frontends.python.values.forms import is_history
-from promptlint.frontends.python.values.naming import HISTORY, OVER_TURNS, RETRIES
+from promptlint.frontends.python.values.naming import HISTORY, OVER_TURNS, RETRIES, SENT_AS, talks
 from promptlint.frontends.python.values.pieces import Hole
 from promptlint.frontends.python.values.values import Const, DictV, Item, ListV, Str, Unknown, Value, moment
 from promptlint.layout import Cause, Confidence, Guard, Kind, Scope
@@ -28,7 +28,8 @@ def run_for(m: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> bool:
     iterable = protocols.iterated(m, m.evaluate(node.iter, frame), node.iter, frame)
     if walks_in_order := _walks_in_order(node):
         iterable = collecting.in_order(iterable)
-    known = rounds.unrolled(m, iterable, node.iter, frame, fills=_fills(node))
+    steps = _asks_in_steps(node)
+    known = None if steps else rounds.unrolled(m, iterable, node.iter, frame, fills=_fills(node))
     if known is not None and len(node.body) <= MAX_UNROLLED and not _edits(node):
         return _unrolled(m, node, known, frame)
     order = members.order_of(iterable)
@@ -99,6 +100,17 @@ def _only_where(guard: Guard, before: dict[str, Value], frame: Frame) -> None:
         else:
             ways = [old] * guard.branch + [value] + ([] if guard.branch else [old])
             frame.names[name] = join(guard, old, [*ways])
+
+
+@remembered
+def _asks_in_steps(node: ast.For | ast.AsyncFor) -> bool:
+    """Tell whether a loop counts the requests that it sends: ``for step in range(8)``, of which any may be the last."""
+    counted = isinstance(node.iter, ast.Call) and getattr(node.iter.func, "id", "") == "range"
+    return counted and any(isinstance(n, ast.Call) and _sends_turns(n) for n in walk(*node.body))
+
+
+def _sends_turns(call: ast.Call) -> bool:
+    return any(keyword.arg in SENT_AS for keyword in call.keywords) or talks(call)
 
 
 @remembered

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from promptlint.frontends.python.evaluate import access
 from promptlint.frontends.python.values.pieces import Hole, Lit
-from promptlint.frontends.python.values.values import DictV, ListV, Str, Unknown, Value
+from promptlint.frontends.python.values.values import Choice, DictV, ListV, Str, Unknown, Value
 from promptlint.layout import Parameter, Scope
 from promptlint.source import Place
 
@@ -44,11 +44,13 @@ def cache_keys(name: str, value: Value, place: Place) -> Iterator[Parameter]:
 
 
 def place_of(value: Value) -> Place | None:
-    """Return where a value, or the first piece of a text, is written."""
+    """Return where a value, or the first piece of a text, is written; of several the first."""
     if isinstance(value, Str):
         first = value.parts[0] if value.parts else None
         return first.place() if isinstance(first, Lit) else first.place if isinstance(first, Hole) else None
-    return value.place if isinstance(value, Unknown) else None
+    if isinstance(value, Choice):
+        return next(filter(None, map(place_of, value.values)), value.guard.place)
+    return value.place if isinstance(value, Unknown | DictV) else None
 
 
 def injection_points(name: str, value: Value, place: Place) -> Iterator[Parameter]:

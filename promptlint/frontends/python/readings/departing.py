@@ -19,10 +19,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from promptlint.frontends.python.readings.shapes import last_name, parts_of
-from promptlint.frontends.python.readings.turnlists import SENT_AS, Body, Seen, is_list, is_turns
+from promptlint.frontends.python.readings.turnlists import Body, Seen, is_list, is_turns
 from promptlint.frontends.python.readings.wrapping import made_in, says, user_text
 from promptlint.frontends.python.syntax.nodes import walk
-from promptlint.frontends.python.values.naming import called_name
+from promptlint.frontends.python.values.naming import SENT_AS, called_name
 
 _COPIES = frozenset({"list", "copy", "deepcopy"})
 

@@ -65,6 +65,7 @@ class Ending:
     lists: set[str] = field(default_factory=set)
     batches: frozenset[str] = frozenset()  # arguments that are several conversations, each sent on its own
     names: set[str] = field(default_factory=set)  # that depend on the end
+    ends: set[str] = field(default_factory=set)  # lists that begin or stop so far in front of the end
     newest: set[str] = field(default_factory=set)  # mappings that keep the last of each kind
     counted: set[str] = field(default_factory=set)  # in loops from the end
     growing: set[str] = field(default_factory=set)  # counted in loops from the first turn on
@@ -115,9 +116,16 @@ class Ending:
                 if owner in self.newest or any(map(is_negative, bounds)):
                     return owner
                 waiting += bounds
+            elif isinstance(one, ast.Compare) and (part := self._is_among(one)) is not None:
+                return part
             elif not (isinstance(one, ast.Lambda) or (isinstance(one, ast.Compare) and self._is_small(one))):
                 waiting += children(one)
         return None
+
+    def _is_among(self, test: ast.Compare) -> str | None:
+        """Return the list, if a comparison asks whether something is one of the last: ``i in places[-3:]``, ``i in fresh``."""
+        among = last_name(test.comparators[0])
+        return among if isinstance(test.ops[0], ast.In | ast.NotIn) and among in self.ends else None
 
     def _measured(self, call: ast.Call, name: str, so_far: frozenset[str]) -> str | None:
         """Return the list of which a call computes something over all of it: ``len(turns)``, ``count_tokens(turns)``."""
@@ -189,6 +197,8 @@ def _follow(out: Ending) -> None:
         whole = order(value).whole
         if whole is not value and out.is_turns(whole):
             out.lists.add(target.id)
+            if out.late(value):
+                out.ends.add(target.id)
         elif not _is_list(value) and (out.late(value) or _is_looked_up(value, out.body)):
             out.names.add(target.id)
     for loop, inside in out.body.loops:

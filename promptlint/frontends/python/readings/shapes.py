@@ -47,7 +47,7 @@ def added_to(inside: list[ast.AST]) -> Iterator[tuple[ast.expr, ast.expr]]:
         elif isinstance(node, ast.AugAssign):
             if isinstance(node.value, ast.JoinedStr | ast.List):
                 yield node.target, node.value
-        elif isinstance(node, ast.Yield) and isinstance(node.value, ast.Name):
+        elif isinstance(node, ast.Yield) and isinstance(node.value, ast.Name | ast.IfExp):
             yield node, node.value
         elif isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp):  # ``kept = [turn] + kept``
             first, rest = node.value.left, node.value.right

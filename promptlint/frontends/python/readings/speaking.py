@@ -15,6 +15,7 @@ from functools import lru_cache
 
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.modules import Module
+from promptlint.frontends.python.values.naming import called_name
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _OF_MODELS = frozenset(
@@ -35,6 +36,7 @@ _MESSAGE_CLASS = re.compile(
     r"(?:Human|AI|System|User|Assistant|Chat|Tool|Function|LLM|Model|Agent)Messages?(?![a-z])|ChatHistory(?![a-z])"
 )
 _SAID = frozenset({"content", "parts", "text", "tool_calls", "tool_call_id"})
+_COPIES = frozenset({"dict", "replace"})
 _SPEAKERS = frozenset(
     {"system", "developer", "user", "human", "assistant", "ai", "model", "tool", "function"}
 )
@@ -110,12 +112,19 @@ def _is_message(node: ast.AST) -> bool:
 
 
 def _asked(node: ast.AST) -> set[str]:
-    """Return what a node reads of something by a name: ``m.role``, ``m["role"]``, ``m.get("role")``."""
+    """Return what a node reads of something by a name, or sets in a copy of it.
+
+    ``m.role``, ``m["role"]``, ``m.get("role")``; ``{**m, "content": c}``, ``replace(m, content=c)``.
+    """
     if isinstance(node, ast.Attribute):
         return {node.attr}
-    key: ast.expr | None = None
+    keys: list[ast.expr | None] = []
     if isinstance(node, ast.Subscript):
-        key = node.slice
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
-        key = node.args[0] if node.args else None
-    return {key.value} if isinstance(key, ast.Constant) and isinstance(key.value, str) else set()
+        keys = [node.slice]
+    elif isinstance(node, ast.Dict) and None in node.keys:
+        keys = node.keys
+    elif isinstance(node, ast.Call) and called_name(node) in _COPIES:
+        return {keyword.arg for keyword in node.keywords if keyword.arg is not None}
+    elif isinstance(node, ast.Call) and called_name(node) == "get":
+        keys = [*node.args[:1]]
+    return {key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}

@@ -50,8 +50,6 @@ _PLAIN = re.compile(
     r"(^|_)(entries|items|records|buffer|log|lines|memories|past|utterances|events|pairs|thread|window|recent)$"
 )
 _NO_TURNS = re.compile(r"^(content|text|parts|blocks)$|tool_calls|^system|examples")
-SENT_AS = frozenset({"messages", "contents", "input", "chat_history", "message_history"})
-"""What calls that send a conversation name it by."""
 
 # One turn, or text, that stands for several, and what makes it.
 SUMMARY = re.compile(

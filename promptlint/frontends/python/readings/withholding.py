@@ -23,9 +23,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from promptlint.frontends.python.readings.shapes import last_name, names_of, parts_of
-from promptlint.frontends.python.readings.turnlists import SENT_AS, Body, Function, Seen, is_turns
+from promptlint.frontends.python.readings.turnlists import Body, Function, Seen, is_turns
 from promptlint.frontends.python.syntax.nodes import walk
-from promptlint.frontends.python.values.naming import called_name
+from promptlint.frontends.python.values.naming import SENT_AS, called_name
 
 _TOOLS = re.compile(
     r"(^|_)(tools?|functions)(_?(defs?|definitions?|schemas?|specs?|list|param))?$", re.IGNORECASE

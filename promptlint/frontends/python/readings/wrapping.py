@@ -18,7 +18,6 @@ from dataclasses import dataclass
 
 from promptlint.frontends.python.readings.shapes import parts_of
 from promptlint.frontends.python.readings.turnlists import (
-    SENT_AS,
     Body,
     Seen,
     is_list,
@@ -26,7 +25,7 @@ from promptlint.frontends.python.readings.turnlists import (
     is_turns_name,
 )
 from promptlint.frontends.python.syntax.nodes import walk
-from promptlint.frontends.python.values.naming import SENDS, called_name
+from promptlint.frontends.python.values.naming import SENDS, SENT_AS, called_name
 
 _USER = frozenset({"user", "human"})
 _SAVES = re.compile(r"^a?(add|append|save|store|insert|record|remember|persist|push|write|put)(_|$)")

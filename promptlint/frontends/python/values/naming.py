@@ -44,6 +44,8 @@ OVER_TURNS = re.compile(
     re.IGNORECASE,
 )
 RETRIES = re.compile(r"retr(y|ies)|attempt|tries\b", re.IGNORECASE)
+# What calls that send a conversation name it by.
+SENT_AS = frozenset({"messages", "contents", "input", "chat_history", "message_history"})
 # Names of calls that take the messages of a request, of whatever class they are.
 SENDS = re.compile(r"chat|complet|generate|invoke|llm|predict|respon[ds]|converse|ask", re.IGNORECASE)
 
