@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from promptlint.frontends.python.evaluate import access, hints, objects, overriding
+from promptlint.frontends.python.evaluate.entering import entered
 from promptlint.frontends.python.evaluate.machine import (
     MAX_DEPTH,
     MAX_STEPS,
@@ -320,7 +321,7 @@ def _returned(value: Value, func: FuncV, place: Place) -> Value:
             )
         )
         return passed(named, place, f"returned by {func.name}()")
-    return passed(value, place, f"returned by {func.name}()")
+    return passed(entered(value, func, place), place, f"returned by {func.name}()")
 
 
 def fresh(m: Machine, value: Value, given: Sequence[Value], now: Sequence[Value]) -> Value:

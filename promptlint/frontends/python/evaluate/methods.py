@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from promptlint.frontends.python.evaluate import access, mappings, members, protocols, shaping, text
+from promptlint.frontends.python.evaluate import access, entering, mappings, members, protocols, shaping, text
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, passed
 from promptlint.frontends.python.library import collecting, engines, files, library, patterns
 from promptlint.frontends.python.values import known
@@ -153,7 +153,7 @@ def formatted(m: Machine, value: Str, name: str, given: Arguments, node: ast.Cal
     steps = {k: Step(frame.module.place(nodes[k]) if k in nodes else place, f"given as {k}") for k in values}
     values = {k: protocols.shown(m, v, node, frame) or v for k, v in values.items()}
     values = {k: passed(v, steps[k].place, steps[k].note) for k, v in values.items()}
-    result = Str(_given(text.fill(parts, values, rest, False), steps))
+    result = entering.filled(Str(_given(text.fill(parts, values, rest, False), steps)), value, steps)
     m.recorder.filled(m, result, value, node, frame)
     return result
 

@@ -1,0 +1,81 @@
+"""Where a value enters a prompt, when a small function only gives it a form.
+
+::
+
+    def bullets(lines): return "".join(f"* {line}\\n" for line in lines)
+
+    system = "What you know:\\n" + bullets(store.search(question)) + RULES
+
+What was looked up, or what an object tells of itself, enters the text where the function is called: there it can be
+put behind the rules. A text of some length in the function's own result is one that may stand behind the value, and
+a value that the function makes itself is mended in it; then the place stays. What only its name tells of stays too,
+and knows where it was given its form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from promptlint.frontends.python.values.pieces import Hole, map_holes
+from promptlint.frontends.python.values.values import DictV, FuncV, Str, Value
+from promptlint.layout import DATA, Kind, Step
+from promptlint.source import Place
+
+DRESS = 64  # characters of a form: labels, tags and bullets
+
+
+def entered(value: Value, func: FuncV, place: Place) -> Value:
+    """Return what a function gives, with the place of its call for what it only gave a form."""
+    if isinstance(value, Str):
+        if value.parts and value.literal_length() < DRESS:
+            form = _Form(func, func.module.place(func.node), place)
+            return Str(map_holes(value.parts, form.given))
+    elif isinstance(value, DictV):
+        for item in value.entries.values():
+            if isinstance(item.value, Str):
+                item.value = entered(item.value, func, place)
+    return value
+
+
+def filled(value: Str, form: Str, steps: Mapping[str, Step]) -> Str:
+    """Return a short form with its fields filled, with the place of each argument for what was looked up."""
+    if form.literal_length() >= DRESS:
+        return value
+
+    def given(hole: Hole) -> Hole:
+        found = hole.cause is not None and hole.cause.kind in DATA
+        return replace(hole, place=steps[hole.field].place) if found and hole.field in steps else hole
+
+    return Str(map_holes(value.parts, given))
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A function that gives values a form, where it stands, and where it is called."""
+
+    func: FuncV
+    within: Place
+    call: Place
+
+    def given(self, hole: Hole) -> Hole:
+        """Return a value of its text as the caller has it."""
+        cause = hole.cause
+        if not self._holds(hole.place):
+            return hole
+        if cause is None and not hole.loop:
+            step = Step(self.call, f"returned by {self.func.name}()")
+            return hole if hole.given is not None else replace(hole, given=step)
+        if cause is None:
+            return replace(hole, place=self.call) if self.func.cls is not None else hole
+        if cause.place is None or self._holds(cause.place):
+            return hole
+        of_object = self.func.cls is not None and cause.kind is not Kind.UNORDERED
+        if not (of_object or cause.kind in DATA):
+            return hole
+        way = (*cause.chain, Step(hole.place, "gets its form here"))
+        return replace(hole, place=self.call, cause=replace(cause, chain=way))
+
+    def _holds(self, part: Place) -> bool:
+        whole = self.within
+        return whole.path == part.path and whole.span.start <= part.span.start < whole.span.end
