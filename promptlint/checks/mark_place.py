@@ -43,13 +43,12 @@ class BehindChanging(Observed):
     def run(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
         """Yield one finding for each mark that covers a value of one request."""
         found = list(self.observed(layout, measure))
-        own = marked(layout)
-        marks = own or list(_at_the_end(layout, measure))
+        marks = marked(layout) or list(_at_the_end(layout, measure))
         profile = rules_of(layout, measure) if marks else None
         read = 0  # tokens up to the last mark that every request finds again
         for index, mark in marks if profile else ():
             changing = first_changing(layout, index)
-            if changing is None or not (own or changing[1].confidence is not Confidence.LOW):
+            if changing is None:
                 read = literal_tokens(measure, index + 1)
             elif profile is not None and not 0 < read > literal_tokens(measure, index + 1) - NEAR:
                 # Behind an earlier mark that is read, the value itself is all that is written anew.

@@ -45,14 +45,14 @@ def call(m: Machine, node: ast.Call, frame: Frame) -> Value:
     if isinstance(node.func, ast.Name) and node.func.id == "super" and frame.receiver is not None:
         return Super(frame.receiver, frame.cls)
     callee = m.evaluate(node.func, frame)
-    given = arguments(m, node, frame)
+    given = arguments(m, node, frame, own=isinstance(callee, ClassV | FuncV))
     value = apply(m, callee, given, node, frame)
     m.recorder.call(m, callee, given, value, node, frame)
     return value
 
 
-def arguments(m: Machine, node: ast.Call, frame: Frame) -> Arguments:
-    """Evaluate the arguments of a call."""
+def arguments(m: Machine, node: ast.Call, frame: Frame, *, own: bool = False) -> Arguments:
+    """Evaluate the arguments of a call; what the program's own functions are given by ``*row`` fills all that is left."""
     out = Arguments()
     for arg in node.args:
         if isinstance(arg, ast.Starred):
@@ -60,6 +60,8 @@ def arguments(m: Machine, node: ast.Call, frame: Frame) -> Arguments:
             known = members.elements(value)
             if known is not None:
                 out.args.extend(known)
+            elif own and out.rest is None and not isinstance(value, ListV):
+                out.rest = Unknown(frame.module.place(arg.value), cause=value.cause)
             else:
                 out.args.append(members.element(m, value, arg.value, frame))
             continue
@@ -176,8 +178,10 @@ def instantiate(m: Machine, cls: ClassV, given: Arguments, node: ast.Call, frame
         for name in names:
             if name not in obj.attrs:
                 default = _default(m, cls, name, obj)
-                if given.rest is not None and _is_setting(default):  # which a mapping of options may set
-                    default = Unknown(place, name=name, path=name, cause=given.rest.cause, multiline=False)
+                rest = given.rest
+                # A mapping of options may set it; what was looked up fills the fields that have no default.
+                if rest is not None and (_is_setting(default) or (default is None and rest.cause is not None)):
+                    default = Unknown(place, name=name, path=name, cause=rest.cause, multiline=False)
                 if default is not None:
                     obj.attrs[name] = default
         for post in _finishing(cls):

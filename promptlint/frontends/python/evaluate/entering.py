@@ -22,7 +22,9 @@ from promptlint.frontends.python.values.values import DictV, FuncV, Str, Value
 from promptlint.layout import DATA, Kind, Step
 from promptlint.source import Place
 
-DRESS = 64  # characters of a form: labels, tags and bullets
+_FORMED = "gets its form here"
+_LOOKED_UP = DATA | {Kind.PER_USER}
+DRESS = 72  # characters of a form: labels, tags and bullets
 
 
 def entered(value: Value, func: FuncV, place: Place) -> Value:
@@ -44,7 +46,7 @@ def filled(value: Str, form: Str, steps: Mapping[str, Step]) -> Str:
         return value
 
     def given(hole: Hole) -> Hole:
-        found = hole.cause is not None and hole.cause.kind in DATA
+        found = hole.cause is not None and hole.cause.kind in _LOOKED_UP
         return replace(hole, place=steps[hole.field].place) if found and hole.field in steps else hole
 
     return Str(map_holes(value.parts, given))
@@ -70,10 +72,12 @@ class _Form:
             return replace(hole, place=self.call) if self.func.cls is not None else hole
         if cause.place is None or self._holds(cause.place):
             return hole
+        if any(step.note == _FORMED for step in cause.chain):
+            return hole  # by what was called from here
         of_object = self.func.cls is not None and cause.kind is not Kind.UNORDERED
-        if not (of_object or cause.kind in DATA):
+        if not (of_object or cause.kind in _LOOKED_UP):
             return hole
-        way = (*cause.chain, Step(hole.place, "gets its form here"))
+        way = (*cause.chain, Step(hole.place, _FORMED))
         return replace(hole, place=self.call, cause=replace(cause, chain=way))
 
     def _holds(self, part: Place) -> bool:

@@ -7,7 +7,6 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from promptlint.catalog.model import Volatile
 from promptlint.frontends.python.evaluate import access, hints, mappings, methods, text
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, root_of
 from promptlint.frontends.python.library import (
@@ -21,10 +20,11 @@ from promptlint.frontends.python.library import (
     patterns,
     standard,
 )
+from promptlint.frontends.python.library.queries import by_query
 from promptlint.frontends.python.library.recent import KEEPS_NEWEST, WINDOWS, newest
 from promptlint.frontends.python.values.forms import is_history
 from promptlint.frontends.python.values.naming import HISTORY, SENDS, called_name
-from promptlint.frontends.python.values.pieces import Hole, Part, flat, text_of, worst
+from promptlint.frontends.python.values.pieces import Hole, Part, flat, worst
 from promptlint.frontends.python.values.values import NONE, Declared, ListV, Str, Unknown, Value
 from promptlint.layout import Cause, Confidence, Kind, Scope
 from promptlint.source import Place
@@ -103,10 +103,6 @@ _LOSSY = frozenset(
     )
 )
 
-_SIMILAR = re.compile(
-    r"\bORDER BY\b.*(<[-=#+~]>|(distance|similarity|ts_rank\w*|bm25)\()|\bMATCH\s+[?:$%@]",
-    re.IGNORECASE | re.DOTALL,
-)
 _COUNTS = re.compile(
     r"builtins\.(len|sum)|.*\.\w*(count\w*tokens?|tokens?_count\w*|num_tokens\w*|token_len\w*)"
 )
@@ -245,7 +241,7 @@ def _turns_of_session(cause: Cause, given: Arguments, place: Place) -> Unknown |
 
 def volatile(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) -> Cause | None:
     """Return why a call gives something else each time, by the catalogue."""
-    found = m.volatile(path) or _by_query(given)
+    found = m.volatile(path) or by_query(given, m.catalog)
     if found is None:
         return None
     place = frame.module.place(node)
@@ -277,14 +273,6 @@ def volatile(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Fra
     return Cause(
         found.kind, scope, frame.module.text(node, 50), found.confidence, place, variant=found.variant
     )
-
-
-def _by_query(given: Arguments) -> Volatile | None:
-    """Tell that a database is asked for what is like something: ``ORDER BY embedding <-> $1``."""
-    query = given.args[0] if given.args else None
-    if isinstance(query, Str) and any(_SIMILAR.search(text_of(part)) for part in query.parts):
-        return Volatile(Kind.RETRIEVED, Scope.REQUEST, Confidence.HIGH)
-    return None
 
 
 def _seeded(given: Arguments) -> bool:
