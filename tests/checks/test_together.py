@@ -192,6 +192,25 @@ def test_labels_between_values_are_no_loss(behind: list[Segment], told: bool) ->
     assert any(one.code == "PL302" for one in run(tools))  # the system text stands behind them
 
 
+def test_labels_behind_data_are_no_loss() -> None:
+    """``{text}, language: {language}, [glossary: {terms}] [no glossary]``: of two alternatives there is one."""
+    asked = hole(cause(Kind.REQUEST_INPUT, R, "`text`", confidence=Confidence.LOW))
+    with_terms = guard(expression="terms")
+    without = replace(with_terms, branch=1)
+    labels = text(6), hole(), text(8, guards=(with_terms,)), text(8, guards=(without,))
+    assert not list(run(layout(asked, *labels)))
+    assert list(run(layout(asked, text(6), hole(), text(12))))
+
+
+def test_a_word_behind_what_a_machine_has_is_no_loss_in_a_system_text() -> None:
+    """The conversation behind it is no other machine's."""
+    host = hole(
+        cause(Kind.ENVIRONMENT, Scope.MACHINE, "`host()`", confidence=Confidence.HIGH), section=SYSTEM
+    )
+    assert not list(run(layout(text(40, section=SYSTEM), host, text(6, section=SYSTEM))))
+    assert list(run(layout(text(40, section=SYSTEM), host, text(12, section=SYSTEM))))
+
+
 def test_text_under_the_condition_of_the_value_is_there_with_it() -> None:
     asked = guard(cause(Kind.REQUEST_INPUT, R))
     [found] = run(layout(hole(cause(Kind.CLOCK, R), guards=(asked,)), text(40, guards=(asked,)), text(3)))

@@ -180,7 +180,9 @@ def instantiate(m: Machine, cls: ClassV, given: Arguments, node: ast.Call, frame
                 default = _default(m, cls, name, obj)
                 rest = given.rest
                 # A mapping of options may set it; what was looked up fills the fields that have no default.
-                if rest is not None and (_is_setting(default) or (default is None and rest.cause is not None)):
+                if rest is not None and (
+                    _is_setting(default) or (default is None and rest.cause is not None)
+                ):
                     default = Unknown(place, name=name, path=name, cause=rest.cause, multiline=False)
                 if default is not None:
                     obj.attrs[name] = default

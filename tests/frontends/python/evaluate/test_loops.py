@@ -252,3 +252,26 @@ def test_whether_a_set_has_elements_does_not_depend_on_their_order(program: Run)
         "    OpenAI().chat.completions.create(messages=[{'role': 'system', 'content': text}])\n"
     )
     assert found.text == "<system>Be kind.[tags & {'a', 'b'}?  Be brief.]"
+
+
+@pytest.mark.parametrize(
+    ("loop", "seen"),
+    [
+        # Each step is a request of one conversation, and any may be the last.
+        ("for step in range(8):", ["parameter-flips"]),
+        ("for step in range(2, STEPS):", ["parameter-flips"]),
+        # A list of jobs is run job by job.
+        ("for step in (0, 1):", []),
+    ],
+)
+def test_a_loop_that_counts_its_requests(program: Run, loop: str, seen: list[str]) -> None:
+    found = program(f"""
+from openai import OpenAI
+client, STEPS = OpenAI(), 9
+def ask(messages, tools):
+    {loop}
+        out = client.chat.completions.create(
+            model="m", messages=messages, tools=tools, tool_choice="required" if step == 0 else "auto")
+        messages.append(out.choices[0].message)
+""")
+    assert found.seen == seen

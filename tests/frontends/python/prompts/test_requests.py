@@ -489,3 +489,59 @@ def ask({key}, text):
     return OpenAI().responses.create(model="gpt-5", instructions="{LONG}", input=text, prompt_cache_key={key})
 """)
     assert ("PL609" in found.codes) is reported
+
+
+MEASURED = """
+from openai import OpenAI
+client = OpenAI()
+HARD = {"why", "prove"}
+class Scale:
+    def of(self, text):
+        words = set(text.lower().split())
+        size = len(text)
+        if BRANCH:
+            return "high"
+        return "low"
+class Chat:
+    def __init__(self):
+        self.messages, self.scale = [], Scale()
+    def ask(self, question, mode):
+        self.messages.append({"role": "user", "content": question})
+        out = client.chat.completions.create(
+            model="gpt-5", messages=self.messages, reasoning_effort=self.scale.of(question))
+        self.messages.append({"role": "assistant", "content": out.choices[0].message.content})
+"""
+
+
+@pytest.mark.parametrize(
+    ("branch", "expected"),
+    [
+        ("size < 400", ["PL702"]),
+        ("400 <= size", ["PL702"]),
+        ("words & HARD", ["PL702"]),
+        ("self.wide", []),
+    ],
+)
+def test_a_parameter_that_a_measure_of_the_question_chooses(
+    program: Run, branch: str, expected: list[str]
+) -> None:
+    assert program(MEASURED.replace("BRANCH", branch)).codes == expected
+
+
+def test_a_parameter_of_a_spread_body_is_told_where_it_is_made(program: Run) -> None:
+    found = program("""
+        import anthropic
+        client = anthropic.Anthropic()
+        class Chat:
+            def __init__(self):
+                self.messages = []
+            def body(self, question):
+                return {"model": "claude-sonnet-4-5", "max_tokens": 9000, "messages": self.messages,
+                        "thinking": {"type": "enabled", "budget_tokens": 1024 if len(question) < 99 else 8192}}
+            def ask(self, question):
+                self.messages.append({"role": "user", "content": question})
+                out = client.messages.create(**self.body(question))
+                self.messages.append({"role": "assistant", "content": out.content})
+        """)
+    [finding] = [one for one in found.findings if one.code == "PL702"]
+    assert found.source(finding.primary).startswith('{"type": "enabled"')

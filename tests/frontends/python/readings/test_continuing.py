@@ -266,3 +266,29 @@ def shown(turns, names):
     return {made}
 """)
     assert places(found) == ([("history-inserted", made)] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("kept", "body", "told"),
+    [
+        # The last places are those of other turns when more have come; the first stay the same.
+        ("places[-4:]", "out.append(turn if i in kept else {**turn, 'content': '[old]'})", "i in kept"),
+        ("set(places[:-4])", "yield {**turn, 'content': '[old]'} if i in kept else turn", "i in kept"),
+        (
+            "{id(p) for p in places[-4:]}",
+            "yield turn if id(i) in kept else {**turn, 'content': ''}",
+            "id(i) in kept",
+        ),
+        ("places[:4]", "out.append(turn if i in kept else {**turn, 'content': '[old]'})", ""),
+        ("places[-4:]", "out.append({**turn, 'cache_control': MARK} if i in kept else turn)", ""),
+    ],
+)
+def test_one_of_the_last_places(talking: Run, kept: str, body: str, told: str) -> None:
+    found = talking(f"""
+def shown(turns, out):
+    places = [i for i, turn in enumerate(turns) if turn["role"] == "tool"]
+    kept = {kept}
+    for i, turn in enumerate(turns):
+        {body}
+""")
+    assert [told in text for text in rewritten(found)] == ([True] if told else [])

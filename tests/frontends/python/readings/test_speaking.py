@@ -1,0 +1,33 @@
+"""What in a file tells that its lists of turns are sent to a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.frontends.python.build import Program
+
+Run = Callable[..., Program]
+
+WINDOW = """
+def shown(turns):
+    places = [i for i, turn in enumerate(turns) if turn[{asked!r}] == "tool"]
+    return [{copy} if i in places[:-3] else turn for i, turn in enumerate(turns)]
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "copy", "told"),
+    [
+        # The role of a turn is asked, and another content is put into a copy of it.
+        ("role", "{**turn, 'content': '[old]'}", True),
+        ("role", "dict(turn, content='[old]')", True),
+        ("role", "replace(turn, text='[old]')", True),
+        # A page folds its rows, and a mail knows roles of another kind.
+        ("kind", "{**turn, 'content': '[old]'}", False),
+        ("role", "{**turn, 'folded': True}", False),
+    ],
+)
+def test_a_copy_of_a_turn_with_another_content(program: Run, asked: str, copy: str, told: bool) -> None:
+    assert ("history-rewritten" in program(WINDOW.format(asked=asked, copy=copy)).seen) is told
