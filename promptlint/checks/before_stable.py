@@ -108,7 +108,7 @@ class BeforeStable:
         made_anew = behind.made_anew(index, cause)
         if cause.scope is Scope.RELEASE or (behind.kept_as_sent(index, cause.kind) and not made_anew):
             return None
-        if behind.follows_turns(index):
+        if behind.follows_turns(index) or (cause.kind in DATA and behind.is_marked(index, measure)):
             return None
         cost = behind.cost(index, cause.scope, cause.kind, measure)
         history = behind.history(index, cause.scope, cause.kind) and not behind.opens_turns(index, cause.kind)

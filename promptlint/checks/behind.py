@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from functools import cached_property
 
-from promptlint.checks.base import NEAR, Measure, is_history, of_tokens
+from promptlint.checks.base import LABEL, NEAR, Measure, is_history, of_tokens
 from promptlint.findings import Cost
 from promptlint.layout import (
     DATA,
@@ -154,6 +154,20 @@ class Behind:
         first = self._first_turns
         return first is not None and first < index and not self._same_message(first, index)
 
+    def is_marked(self, index: int, measure: Measure) -> bool:
+        """Tell whether a segment's own part of a message ends in a cache mark: many requests ask about one document.
+
+        ``{"text": f"<report>{report}</report>", "cache_control": …}, {"text": question}``
+        """
+        segments, dress = self._layout.segments, 0
+        for at in range(index, len(segments)):
+            dress += measure.tokens(at) if at > index else 0
+            if not self._same_message(index, at) or dress >= LABEL:
+                return False
+            if segments[at].breakpoint is not None:
+                return segments[at].section is Section.MESSAGES
+        return False
+
     @cached_property
     def _first_turns(self) -> int | None:
         for index, segment in enumerate(self._layout.segments):
@@ -229,9 +243,13 @@ class Behind:
         return added and in_turn and not anew
 
     def _put_in_front(self, index: int) -> bool:
-        """Tell whether a message is made for each request, and put in front of the turns so far: ``[now, *turns]``."""
-        later = self._histories[bisect_right(self._histories, index) :] if self._layout.rebuilt else []
+        """Tell whether a message is made for each request, and put in front of the turns so far: ``[now, *turns]``.
+
+        What a round of the loop adds to the turns is one of them.
+        """
         here, segments = self._layout.segments[index], self._layout.segments
+        anew = self._layout.rebuilt and not any(map(_is_loop, self._around(here)))
+        later = self._histories[bisect_right(self._histories, index) :] if anew else []
         return any(segments[at].of_message != here.of_message for at in later)
 
     def _begins(self, here: Segment) -> bool:

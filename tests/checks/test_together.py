@@ -6,7 +6,7 @@ import pytest
 
 from promptlint.checks import costliest
 from promptlint.findings import Status
-from promptlint.layout import ARGUMENT, Confidence, Kind, Layout, LayoutKind, Scope, Segment
+from promptlint.layout import ARGUMENT, Breakpoint, Confidence, Kind, Layout, LayoutKind, Scope, Segment
 from tests.checks.build import (
     MESSAGES,
     SYSTEM,
@@ -200,6 +200,15 @@ def test_labels_behind_data_are_no_loss() -> None:
     labels = text(6), hole(), text(8, guards=(with_terms,)), text(8, guards=(without,))
     assert not list(run(layout(asked, *labels)))
     assert list(run(layout(asked, text(6), hole(), text(12))))
+
+
+@pytest.mark.parametrize(("closing", "told"), [(2, False), (12, True)])
+def test_a_document_under_a_mark_of_its_own_is_shared(closing: int, told: bool) -> None:
+    """``<report>{report}</report>`` with a mark, and then each of the questions about it."""
+    report = hole(cause(Kind.RETRIEVED, R, "`report`"), role="user")
+    end = replace(text(closing, role="user"), breakpoint=Breakpoint(place(0), "cache_control"))
+    made = layout(text(2, role="user"), report, end, text(40, role="user"))
+    assert any(one.code == "PL107" for one in run(made)) is told
 
 
 def test_a_word_behind_what_a_machine_has_is_no_loss_in_a_system_text() -> None:

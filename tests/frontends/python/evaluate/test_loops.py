@@ -275,3 +275,31 @@ def ask(messages, tools):
         messages.append(out.choices[0].message)
 """)
     assert found.seen == seen
+
+
+@pytest.mark.parametrize(
+    ("added", "sent", "codes"),
+    [
+        # Each round adds a turn, which stays as it was sent …
+        ("turns.append({'role': 'user', 'content': f'Claim {number}: {claim}'})", "*turns", []),
+        # … and what is made again for each request, in front of the turns, is another each time.
+        (
+            "turns.append({'role': 'user', 'content': claim})",
+            "{'role': 'user', 'content': f'{number} done'}, *turns",
+            ["PL106"],
+        ),
+    ],
+)
+def test_a_number_in_a_turn(program: Run, added: str, sent: str, codes: list[str]) -> None:
+    found = program(f"""
+from openai import OpenAI
+client = OpenAI()
+def translate(claims):
+    turns = []
+    for number, claim in enumerate(claims, start=1):
+        {added}
+        out = client.chat.completions.create(
+            model="m", messages=[{{"role": "system", "content": "Translate each claim."}}, {sent}])
+        turns.append({{"role": "assistant", "content": out.choices[0].message.content}})
+""")
+    assert found.codes == codes
