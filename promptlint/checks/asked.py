@@ -20,6 +20,7 @@ _QUOTED = re.compile(r"""(["'])(?:\\.|(?!\1).)*\1""")
 _WHETHER = re.compile(r"\b(?:len|bool|callable|any|all|str|isinstance|hasattr)\(")
 # A conversation that grows is still one, and a set in another order has the same elements.
 _STILL_THERE = frozenset({Kind.HISTORY, Kind.HISTORY_REWRITE, Kind.UNORDERED})
+_OF_TEXT = "[lr]?strip|lower|upper|casefold|startswith|endswith|r?split|splitlines|count|find|isdigit|isupper"
 _READ = 400  # characters of a condition that are looked at
 
 
@@ -60,12 +61,10 @@ def _reads(condition: str, name: str) -> bool:
     """Tell whether a condition asks for what is in a text, not for one of its attributes or a value of an option."""
     if name not in condition or not _NAME.fullmatch(name):
         return False
-    whole = (
-        rf"(?<![\w.]){re.escape(name)}(?![\w\[]|\.(?!lower|strip|casefold|upper|startswith|endswith|split))"
-    )
+    whole = rf"(?<![\w.]){re.escape(name)}(?![\w\[]|\.(?!{_OF_TEXT}))"
     forms = (
         rf"\bin\s+{whole}",
-        rf"{whole}(?:\.\w+\(\))*\.(?:startswith|endswith)\(",
+        rf"{whole}(?:\.\w+\(\))*\.(?:startswith|endswith|count|find|isdigit|isupper)\(",
         rf"\w\((?:[^()]*,\s*)?{whole}(?:\.\w+\(\))*\s*[,)]",
         rf"{whole}\s*[<>&]|[<>&]=?\s*{whole}",  # a number, or a set of words, that was made of it
     )

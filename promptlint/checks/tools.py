@@ -38,11 +38,14 @@ class ToolsOrder:
 
 
 def _where_it_is_lost(finding: Finding) -> Finding:
-    """Return a finding at its origin: of two classes with a set each, both may send at the place of their base."""
+    """Return a finding at its origin: of two classes with a set each, both may send at the place of their base.
+
+    The two places change roles; a reader of either finds the other.
+    """
     if finding.origin is None:
         return finding
     sent = Step(finding.primary, "sent as tools")
-    return replace(finding, primary=finding.origin, origin=None, related=(*finding.related, sent))
+    return replace(finding, primary=finding.origin, origin=finding.primary, related=(*finding.related, sent))
 
 
 _SEEN_UNORDERED = Observed(

@@ -35,6 +35,8 @@ def reads(expression: str, made: Cause | None = None) -> Cause | None:
         "question.startswith('/')",
         "question.strip().lower().startswith('/')",
         "len(question) > 400",
+        "question.rstrip().endswith('?')",
+        "question.count('!') > 2",
         "re.search(r'\\d', question)",
         "tool.relevant(question)",
         "router.choose(model, question) == 'large'",

@@ -47,7 +47,7 @@ def test_each_observation_has_one_rule(what: str, code: str, kind: Kind) -> None
 def test_the_order_of_tools_is_told_where_it_is_lost() -> None:
     lost = replace(cause(Kind.UNORDERED, Scope.PROCESS, "set(names)"), place=place(40))
     [found] = run(layout(observations=(Observation("tools-unordered", place(4), "set(names)", lost),)))
-    assert (found.primary, found.origin, found.related[-1].place) == (place(40), None, place(4))
+    assert (found.primary, found.origin, found.related[-1].place) == (place(40), place(4), place(4))
 
 
 def test_a_change_of_the_tools_costs_all_behind_them() -> None:

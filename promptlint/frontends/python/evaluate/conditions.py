@@ -11,6 +11,7 @@ from promptlint.frontends.python.values.pieces import Lit
 from promptlint.frontends.python.values.values import Const, DictV, FuncV, ListV, Obj, Str, Unknown, Value
 from promptlint.layout import DATA, Guard, Kind, Scope
 
+_MADE = (ast.Call, ast.ListComp, ast.SetComp, ast.DictComp)
 _PLAIN_CALLS = frozenset(
     (
         "len",
@@ -67,8 +68,8 @@ def _renamed(test: ast.expr, frame: Frame) -> Iterator[tuple[str, str]]:
     made = _made_of(frame.func.node) if frame.func is not None else {}
     for name in _names_in(test):
         value = frame.names.get(name)
-        if isinstance(value, Unknown):
-            if value.name not in ("", name):
+        if isinstance(value, Unknown) and value.name:
+            if value.name != name:
                 yield name, value.name
             continue
         for one in made.get(name, ()):
@@ -79,7 +80,7 @@ def _renamed(test: ast.expr, frame: Frame) -> Iterator[tuple[str, str]]:
 
 @remembered
 def _made_of(function: ast.AST) -> dict[str, tuple[str, ...]]:
-    """Return the names in a function that are set once, by calls of others: ``words = set(text.split())``."""
+    """Return the names in a function that are set once, to what is made of others: ``words = set(text.split())``."""
     found: dict[str, list[ast.expr]] = {}
     for node in walk(function):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
@@ -87,7 +88,7 @@ def _made_of(function: ast.AST) -> dict[str, tuple[str, ...]]:
     return {
         name: _names_in(values[0])
         for name, values in found.items()
-        if len(values) == 1 and isinstance(values[0], ast.Call)
+        if len(values) == 1 and isinstance(values[0], _MADE)
     }
 
 

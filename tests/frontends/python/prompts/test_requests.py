@@ -545,3 +545,45 @@ def test_a_parameter_of_a_spread_body_is_told_where_it_is_made(program: Run) -> 
         """)
     [finding] = [one for one in found.findings if one.code == "PL702"]
     assert found.source(finding.primary).startswith('{"type": "enabled"')
+
+
+@pytest.mark.parametrize(
+    ("chosen", "told"),
+    [
+        ("text.rstrip().endswith('?')", True),
+        ("'why' in words", True),
+        ("self.planning", False),
+    ],
+)
+def test_tools_that_the_question_chooses(program: Run, chosen: str, told: bool) -> None:
+    found = program(f"""
+from openai import OpenAI
+client = OpenAI()
+class Shop:
+    def __init__(self, tools):
+        self.tools, self.turns, self.planning = tools, [], False
+    def for_turn(self, text):
+        words = text.lower().split()
+        if {chosen}:
+            return [t for t in self.tools if t["reads"]]
+        return self.tools
+    def say(self, text):
+        self.turns.append({{"role": "user", "content": text}})
+        out = client.chat.completions.create(model="m", messages=self.turns, tools=self.for_turn(text))
+        self.turns.append(out.choices[0].message)
+""")
+    assert ("PL303" in found.codes) is told
+
+
+def test_tools_that_a_search_for_the_question_chooses(program: Run) -> None:
+    found = program("""
+        from openai import OpenAI
+        client = OpenAI()
+        def fitting(tools, question, index):
+            names = {hit.name for hit in index.nearby(question)}
+            return [tool for tool in tools if tool["name"] in names]
+        def say(turns, tools, index, question):
+            messages = [*turns, {"role": "user", "content": question}]
+            return client.chat.completions.create(model="m", messages=messages, tools=fitting(tools, question, index))
+        """)
+    assert found.codes == ["PL303"]
