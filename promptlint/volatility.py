@@ -8,8 +8,10 @@ which loop the value comes from, what its name tells, and last the text around i
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from operator import itemgetter
 
 from promptlint.apart import along, judged
 from promptlint.catalog.catalog import Catalog
@@ -54,6 +56,7 @@ _RIGHT = re.compile(
     re.IGNORECASE,
 )
 _CLASS = re.compile(r"(?:.*\.)?[A-Z]\w*[a-z]\w*(?:\[\])*", re.DOTALL)
+_SHARED = 3  # fields of a template that begin with the same word
 _READ = 400  # characters of a condition or loop that are looked at; some patterns are quadratic
 
 
@@ -63,6 +66,7 @@ def annotate(layout: Layout, catalog: Catalog) -> Layout:
     Literal text gets `RELEASE`. A hole that nothing is known about stays `UNKNOWN`.
     """
     segments: list[Segment] = []
+    program = _shared(layout)
     asked: dict[Guard, Guard] = {}  # one condition stands around many segments
     for segment in layout.segments:
         for guard in segment.guards:
@@ -71,7 +75,7 @@ def annotate(layout: Layout, catalog: Catalog) -> Layout:
         guards = tuple(asked[guard] for guard in segment.guards)
         known = replace(segment, guards=guards) if guards != segment.guards else segment
         if known.is_hole:
-            segments.append(_hole(known, catalog))
+            segments.append(_hole(known, catalog, program))
         else:
             segments.extend(_literal(known, catalog))
     # A template file may make anything: a page, a setup file, code.
@@ -119,7 +123,15 @@ def _part(segment: Segment, start: int, end: int) -> Segment:
     )
 
 
-def _hole(segment: Segment, catalog: Catalog) -> Segment:
+def _shared(layout: Layout) -> str:
+    """Return the first word that some fields written in capitals share, their program's: ``APP_NOW``, ``APP_CWD``."""
+    names = {segment.origin.name for segment in layout.segments if segment.is_hole}
+    words = Counter(name.partition("_")[0] for name in names if name.isupper() and "_" in name)
+    word, times = max(words.items(), key=itemgetter(1), default=("", 0))
+    return f"{word}_" if times >= _SHARED else ""
+
+
+def _hole(segment: Segment, catalog: Catalog, program: str) -> Segment:
     if segment.cause is not None or segment.scope is not Scope.UNKNOWN:
         return segment
     origin = segment.origin
@@ -128,10 +140,19 @@ def _hole(segment: Segment, catalog: Catalog) -> Segment:
     cause = _by_filter(origin, catalog) or _by_call(origin, segment.place.path, catalog)
     if cause is None or cause.confidence is Confidence.LOW:
         path = segment.place.path
-        cause = _by_loop(segment) or cause or _by_name(origin, path, catalog) or _by_place(origin, catalog)
+        cause = _by_loop(segment) or cause or _by_name(origin, path, catalog)
+        cause = cause or _of_program(origin, program, path, catalog) or _by_place(origin, catalog)
     if cause is None:
         return segment
     return replace(segment, scope=cause.scope, cause=along(cause, origin))
+
+
+def _of_program(origin: Origin, program: str, path: str, catalog: Catalog) -> Cause | None:
+    """Return what a name tells without its program's in front."""
+    if not program or not origin.name.startswith(program):
+        return None
+    found = _by_name(replace(origin, name=origin.name.removeprefix(program), names=()), path, catalog)
+    return found and replace(found, what=f"`{origin.shown}` (by its name)", name=origin.name)
 
 
 def _guard(guard: Guard, catalog: Catalog) -> Guard:

@@ -216,3 +216,19 @@ def test_declared_scopes_win() -> None:
 
 def test_history_lives_as_long_as_the_session() -> None:
     assert kind_and_scope(one(hole("chat_history"))) == (Kind.HISTORY, Scope.SESSION)
+
+
+@pytest.mark.parametrize(
+    ("names", "kinds"),
+    [
+        (("APP_NOW", "APP_OS", "APP_NOTE"), [Kind.CLOCK, Kind.ENVIRONMENT, None]),
+        (("APP_NOW", "APP_OS", "NOTE"), [None, None, None]),  # two are no habit
+        (("app_now", "app_os", "app_note"), [None, None, None]),
+    ],
+)
+def test_a_word_that_all_fields_begin_with_is_their_programs(
+    names: tuple[str, ...], kinds: list[Kind | None]
+) -> None:
+    found = annotate(Layout("p", PLACE, tuple(map(hole, names))), CATALOG).segments
+    assert [segment.cause.kind if segment.cause else None for segment in found] == kinds
+    assert all(segment.cause is None or f"`{segment.origin.name}`" in segment.cause.what for segment in found)

@@ -188,7 +188,7 @@ def lost_text(cost: Cost | None, history: bool, unseen: str = "") -> str:
         blocks = f" ({counted(cost.blocks, 'block')})" if told else ""
         parts.append(f"{about}{counted(cost.tokens, 'stable token')}{blocks}")
     if unseen:
-        parts.append(f"the text of `{unseen}`")
+        parts.append(unseen)
     if history:
         parts.append("the whole conversation")
     return f"{' and '.join(parts)} behind it" if parts else "what stands behind it"

@@ -50,6 +50,11 @@ def _only_tags(text: str) -> bool:
     return "<" in text and not _has_words(text)
 
 
+def _is_traced(segment: Segment) -> bool:
+    """Tell whether it is known why a segment changes, not only guessed by its name."""
+    return segment.cause is not None and segment.cause.confidence is not Confidence.LOW
+
+
 def _with(here: Segment, other: Segment) -> bool:
     """Tell whether two segments may be in one request: not in different branches of a condition."""
     taken = {guard.place: guard.branch for guard in here.guards}
@@ -217,13 +222,22 @@ class Behind:
         return self._last_word is None or self._last_word <= index
 
     def unseen(self, index: int) -> str:
-        """Return the expression of a text of the program behind a segment that was not seen, "" where there is none."""
+        """Say what stands behind a segment and was not seen, "" where nothing does: a text of the program.
+
+        Behind a tool that is shown by itself stands the whole prompt.
+        """
         here = self._layout.segments[index]
+        if here.section is Section.TOOLS and self._only_tools and _is_traced(here):
+            return "the system prompt"
         for at in self._unseen[bisect_right(self._unseen, index) :]:
             segment = self._layout.segments[at]
             if _with(here, segment):
-                return segment.origin.shown
+                return f"the text of `{segment.origin.shown}`"
         return ""
+
+    @cached_property
+    def _only_tools(self) -> bool:
+        return all(segment.section is Section.TOOLS for segment in self._layout.segments)
 
     @cached_property
     def _unseen(self) -> list[int]:

@@ -333,6 +333,16 @@ def test_tools_have_rules_of_their_own() -> None:
     assert (found.code, found.kind) == ("PL302", Kind.ENVIRONMENT)
 
 
+def test_the_system_prompt_stands_behind_a_tool_that_is_shown_alone() -> None:
+    cwd = cause(Kind.ENVIRONMENT, Scope.MACHINE)
+    [found] = run(layout(text(20, section=TOOLS), hole(cwd, section=TOOLS)))
+    assert (found.code, found.severity) == ("PL302", Severity.INFO)
+    assert "the system prompt behind it" in found.message
+    guessed = hole(replace(cwd, confidence=Confidence.LOW), section=TOOLS)
+    assert not run(layout(text(20, section=TOOLS), guessed))
+    assert not run(layout(text(20, section=TOOLS), hole(cwd, section=TOOLS), text(1, section=SYSTEM)))
+
+
 def test_a_word_that_runs_into_a_value() -> None:
     made = layout(text(3), hole(cause(Kind.CLOCK, R)))
     assert not [f for f in run(made, off=True) if f.code == "PL502"]

@@ -21,7 +21,7 @@ from promptlint.layout import Segment
 
 STYLES = (*simple.SCANNERS, "mustache")
 
-__all__ = ["STYLES", "brace_names", "detect", "second_stage", "segments"]
+__all__ = ["STYLES", "brace_names", "detect", "has_dollars", "second_stage", "segments"]
 
 
 def segments(text: MappedText, style: str) -> tuple[Segment, ...]:
@@ -55,6 +55,13 @@ def brace_names(text: str) -> frozenset[str]:
     from promptlint.frontends.fields import styles
 
     return styles.brace_names(text)
+
+
+def has_dollars(text: str) -> bool:
+    """Tell whether the prose of a text has names in ``${…}`` that no shell sets."""
+    from promptlint.frontends.fields import styles
+
+    return styles.has_dollars(text)
 
 
 def second_stage(text: MappedText, names: frozenset[str]) -> tuple[Segment, ...]:

@@ -141,7 +141,14 @@ def is_format(text: str) -> bool:
     return True
 
 
+def has_dollars(text: str) -> bool:
+    """Tell whether the prose of a text has names in ``${…}`` that no shell sets."""
+    return _has_braced(without_code(text[:_MAX_LOOKED_AT]))
+
+
+def _has_braced(prose: str) -> bool:
+    return any(match[1] not in _SHELL for match in _DOLLAR_BRACED.finditer(prose))
+
+
 def _has_dollar(prose: str) -> bool:
-    if any(match[1] not in _SHELL for match in _DOLLAR_BRACED.finditer(prose)):
-        return True
-    return any(match[1] not in _CODE for match in _DOLLAR.finditer(prose))
+    return _has_braced(prose) or any(match[1] not in _CODE for match in _DOLLAR.finditer(prose))

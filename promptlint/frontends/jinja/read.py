@@ -7,7 +7,8 @@ from dataclasses import replace
 from itertools import islice
 from posixpath import basename
 
-from promptlint.frontends.base import Context
+from promptlint.frontends import fields
+from promptlint.frontends.base import Context, Delimiters
 from promptlint.frontends.jinja.fragment import Fragment, build
 from promptlint.frontends.jinja.lexer import DIALECTS, JinjaError, TooManyTagsError
 from promptlint.frontends.jinja.linking import template
@@ -78,6 +79,7 @@ def segments(text: MappedText, context: Context, *, dialect: str = "jinja") -> F
         raise ValueError(f"no Jinja dialect {dialect!r}")
     text = _one_newline(text)
     source = Source(text.path, text.place)
+    context = _with_dollars(text.text, context)
     try:
         parsed = parse(text.text, dialect, context.delimiters)
     except JinjaError as error:
@@ -94,6 +96,13 @@ def segments(text: MappedText, context: Context, *, dialect: str = "jinja") -> F
         reason = str(error) if isinstance(error, TooLargeError) else "the template is nested too deeply"
         walker.gaps[reason] = None
     return build(out, tuple(walker.gaps), walker.observations)
+
+
+def _with_dollars(text: str, context: Context) -> Context:
+    """Return a context in which ``${name}`` is a variable, if a template writes them so beside its ``{% if … %}``."""
+    if "{{" in text or "${" not in text or context.delimiters != Delimiters() or not fields.has_dollars(text):
+        return context
+    return replace(context, delimiters=replace(context.delimiters, variable=("${", "}")))
 
 
 def read(source: SourceFile, context: Context) -> list[Layout]:

@@ -404,3 +404,16 @@ def test_variables_by_root() -> None:
 def test_a_part_of_a_page_is_told_by_its_elements(path: str, elements: int, page: bool) -> None:
     text = '{% extends "base.jinja2" %}{% block content %}' + '<div class="card">{{ query }}</div>' * elements
     assert jinja.is_page(SourceFile(path, text)) is page
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("On ${SYSTEM}.{% if x %} Now ${NOW}.{% endif %}", "On <SYSTEM>.if#0( Now )if#0(<NOW>)if#0(.)"),
+        ("{% if x %}Echo ${HOME}.{% endif %}", "if#0(Echo ${HOME}.)"),  # a shell's
+        ("{% if x %}Run `echo ${NAME}`.{% endif %}", "if#0(Run `echo ${NAME}`.)"),
+        ("{{ y }} costs ${PRICE}.{% if x %}a{% endif %}", "<y> costs ${PRICE}.if#0(a)"),
+    ],
+)
+def test_variables_that_are_written_with_a_dollar(text: str, expected: str) -> None:
+    assert shown(fragment(text)) == expected

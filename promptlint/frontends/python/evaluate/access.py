@@ -187,6 +187,8 @@ def _wider(scope: Scope, other: Scope) -> Scope:
 def subscript(m: Machine, value: Value, node: ast.Subscript, frame: Frame) -> Value:
     """Return ``value[key]``; cuts of a history are told to the recorder."""
     place = frame.module.place(node)
+    if isinstance(value, Choice):
+        return choice(value.guard, [subscript(m, v, node, frame) for v in value.values])
     if isinstance(node.slice, ast.Slice):
         if isinstance(value, ListV):
             return m.recorder.mark_cut(m, value, _sliced(m, value, node.slice, frame), node, frame)
@@ -236,8 +238,6 @@ def subscript(m: Machine, value: Value, node: ast.Subscript, frame: Frame) -> Va
         if isinstance(constant, int) and value.items and not value.items[-1 if constant < 0 else 0].spread:
             return value.items[-1 if constant < 0 else 0].value
         return Unknown(place, name=value.name, cause=worst(value.cause, key.cause))
-    if isinstance(value, Choice):
-        return choice(value.guard, [subscript(m, v, node, frame) for v in value.values])
     if isinstance(value, Unknown):
         label = str(constant) if constant is not None else (key.name if isinstance(key, Unknown) else "")
         base = value.name
@@ -365,6 +365,9 @@ def frozen(value: Value, scope: Scope, place: Place, note: str) -> Value:
 
     if isinstance(value, Str) and value.cause is not None:
         return passed(Str(map_causes(value.parts, slow)), place, note)
+    if isinstance(value, Unknown) and value.given:
+        given = {name: frozen(one, scope, place, note) for name, one in value.given.items()}
+        value = unknown_like(value, cause=value.cause, given=given)
     if isinstance(value, Unknown) and value.cause is not None:
         return passed(unknown_like(value, cause=slow(value.cause)), place, note)
     if isinstance(value, Template) and value.parts:

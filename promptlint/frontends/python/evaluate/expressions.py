@@ -180,7 +180,7 @@ def _binary(m: Machine, node: ast.BinOp, frame: Frame) -> Value:
                 right.order if isinstance(right, ListV) else None,
             )
             return ListV(items, order=order, depth=len(m.guards))
-    if isinstance(node.op, ast.Div) and (path := files.joined(m, left, right)) is not None:
+    if isinstance(node.op, ast.Div) and (path := files.joined(left, right)) is not None:
         return path
     if isinstance(node.op, ast.Mod) and isinstance(left, Str):
         return calls.percent(m, left, right, place)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ from promptlint.frontends.python.evaluate.machine import (
 from promptlint.frontends.python.evaluate.twins import Like, Twins, twin
 from promptlint.frontends.python.syntax.nodes import Definition, children, remembered, statements, walk
 from promptlint.frontends.python.syntax.slicing import FORWARDING, digest, forwards, skipped, tells_of_prompts
+from promptlint.frontends.python.values.naming import called_name
 from promptlint.frontends.python.values.pieces import worst
 from promptlint.frontends.python.values.values import (
     NONE,
@@ -43,6 +45,8 @@ from promptlint.source import Place
 MAX_CALL_STEPS = 600  # of one call, callees included
 MAX_MAKE_STEPS = 200  # of one constructor, or of a call that has nothing to do with prompts
 ITERATING = ("__iter__", "__aiter__")  # what a loop runs over is not of its budget
+# The default of an argument that is a file, whose text is another matter than a setting.
+_FILE = re.compile(r"[\w./:-]*[\w-]\.(?:txt|md|prompt|j2|jinja2?|ya?ml|json|toml)")
 SMALL = 30  # a function with fewer statements is always worth a look
 
 
@@ -129,6 +133,7 @@ def filled(node: ast.AST) -> frozenset[str]:
 
 
 def _symbolic(m: Machine, func: FuncV, arg: ast.arg, default: ast.expr | None, frame: Frame) -> Value:
+    default = _declared(default)
     if default is not None and not isinstance(default, ast.Constant):
         value = m.evaluate(default, Frame(func.module, {}, None, func.cls, frozen=True, outer=func.closure))
         if isinstance(value, (Template, ListV, DictV)) or (
@@ -136,7 +141,9 @@ def _symbolic(m: Machine, func: FuncV, arg: ast.arg, default: ast.expr | None, f
         ):
             return value
     elif (
-        default is not None and isinstance(default.value, str) and len(default.value) >= objects.KEPT_DEFAULT
+        default is not None
+        and isinstance(default.value, str)
+        and (len(default.value) >= objects.KEPT_DEFAULT or _FILE.fullmatch(default.value))
     ):
         return m.evaluate(default, frame)
     if arg.annotation is not None:
@@ -148,6 +155,14 @@ def _symbolic(m: Machine, func: FuncV, arg: ast.arg, default: ast.expr | None, f
     one_line = arg.annotation is not None and hints.is_number(arg.annotation)
     value = Unknown(func.module.place(arg), name=arg.arg, path=arg.arg, multiline=not one_line)
     return hints.noted(value, arg.annotation, func.module, func.closure)
+
+
+def _declared(default: ast.expr | None) -> ast.expr | None:
+    """Return the default of an option that a command line declares: ``typer.Option("prompts/plan.j2", help=…)``."""
+    if not isinstance(default, ast.Call) or called_name(default) not in ("Option", "Argument"):
+        return default
+    named = next((k.value for k in default.keywords if k.arg == "default"), None)
+    return default.args[0] if default.args else named or default
 
 
 def _run(m: Machine, func: FuncV, frame: Frame, *, whole: bool = False) -> Value:

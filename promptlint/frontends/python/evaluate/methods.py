@@ -7,7 +7,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from promptlint.frontends.python.evaluate import access, entering, mappings, members, protocols, shaping, text
+from promptlint.frontends.python.evaluate import (
+    access,
+    entering,
+    mappings,
+    members,
+    objects,
+    protocols,
+    shaping,
+    text,
+)
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, passed
 from promptlint.frontends.python.library import collecting, engines, files, library, patterns
 from promptlint.frontends.python.values import known
@@ -77,6 +86,9 @@ def method(m: Machine, receiver: Value, name: str, given: Arguments, node: ast.C
         from promptlint.frontends.python.library import dialogs
 
         return dialogs.method(m, receiver, name, given, node, frame)
+    if isinstance(receiver, Obj) and name == "__init__":
+        objects.begun(receiver, given.keywords, frame.module.place(node))
+        return NONE
     if isinstance(receiver, Obj):
         if (of_data := mappings.method(m, receiver, name, given, node, frame)) is not None:
             return of_data

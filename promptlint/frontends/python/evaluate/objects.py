@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 
 from promptlint.frontends.python.evaluate import access, growing, hints, protocols
 from promptlint.frontends.python.evaluate.linking import is_counting
@@ -276,7 +277,16 @@ def super_attribute(m: Machine, value: Super, attr: str, node: ast.expr, frame: 
         return Bound(found, receiver)
     if found is None and isinstance(receiver, Obj) and (inner := protocols.held(receiver)) is not None:
         return protocols.of_held(inner, attr)
+    if found is None and isinstance(receiver, Obj) and attr == "__init__":
+        return Bound(Ext("method.__init__"), receiver)
     return found or Unknown(frame.module.place(node), name=attr, path=f"super().{attr}")
+
+
+def begun(obj: Obj, given: Mapping[str, Value], place: Place) -> None:
+    """Keep what the constructor of a class of a library is given by name: it is an attribute of that name."""
+    for name, value in given.items():
+        if obj.cls is None or not isinstance(obj.cls.find(name), FuncV):
+            obj.attrs.setdefault(name, passed(value, place, f"passed as {name}"))
 
 
 def property_value(m: Machine, obj: Obj, func: FuncV, node: ast.expr, frame: Frame) -> Value:

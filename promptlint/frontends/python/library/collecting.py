@@ -182,7 +182,8 @@ def _reduced(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Valu
     return out
 
 
-def _map(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+def mapped(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    """Return what a function gives for each element of a collection."""
     from promptlint.frontends.python.evaluate import calls
 
     if len(given.args) < 2 or len(node.args) < 2:
@@ -297,7 +298,7 @@ HANDLERS: dict[str, Handler] = {
     "builtins.sorted": put_in_order,
     "builtins.reversed": _reversed,
     "builtins.next": _first_of,
-    "builtins.map": _map,
+    "builtins.map": mapped,
     "builtins.enumerate": _enumerate,
     "builtins.zip": _zip,
     "builtins.range": _range,

@@ -5,14 +5,17 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from promptlint.frontends.base import Context, Delimiters
 from promptlint.frontends.mapped import MappedText
 from promptlint.frontends.python.evaluate import access, text
 from promptlint.frontends.python.evaluate.machine import Frame, Machine
 from promptlint.frontends.python.values.arguments import Arguments
 from promptlint.frontends.python.values.pieces import Alt, Hole, Lit, Loop, Part, Seg
 from promptlint.frontends.python.values.values import (
+    NONE,
     Choice,
     Const,
     DictV,
@@ -38,6 +41,7 @@ _STYLES = {
     "dollar": "dollar",
 }
 _ROLES = {"human": "user", "ai": "assistant", "model": "assistant", "developer": "system", "bot": "assistant"}
+_MARKS = ("variable_start_string", "variable_end_string", "block_start_string", "block_end_string")
 _JINJA_FILE = re.compile(r"\.(j2|jinja2?|md|txt|html|xml|prompt|tpl|tmpl)$")
 
 
@@ -53,8 +57,10 @@ def speaker(value: Value) -> str:
     return role_of(plain) if isinstance(plain, str) else ""
 
 
-def dialect_parts(m: Machine, parts: tuple[Part, ...], dialect: str) -> tuple[Part, ...]:
-    """Split known text at the placeholders of a template dialect."""
+def dialect_parts(
+    m: Machine, parts: tuple[Part, ...], dialect: str, env: Value | None = None
+) -> tuple[Part, ...]:
+    """Split known text at the placeholders of a template dialect, as an environment of Jinja has them."""
     if dialect != "jinja":
         return text.with_fields(parts, _STYLES.get(dialect, "format"))
     from promptlint.frontends import jinja  # a tenth of a small check, and most programs hold no template
@@ -62,13 +68,13 @@ def dialect_parts(m: Machine, parts: tuple[Part, ...], dialect: str) -> tuple[Pa
     out: list[Part] = []
     for part in parts:
         if isinstance(part, Lit):
-            fragment = jinja.segments(text.mapped(part), m.project.context)
+            fragment = jinja.segments(text.mapped(part), _context(m, env))
             out.extend(Seg(s) for s in fragment.segments)
         elif isinstance(part, Alt):
-            branches = tuple(dialect_parts(m, branch, dialect) for branch in part.branches)
+            branches = tuple(dialect_parts(m, branch, dialect, env) for branch in part.branches)
             out.append(Alt(part.guard, branches))
         elif isinstance(part, Loop):
-            out.append(Loop(part.guard, dialect_parts(m, part.parts, dialect)))
+            out.append(Loop(part.guard, dialect_parts(m, part.parts, dialect, env)))
         else:
             out.append(part)
     return tuple(out)
@@ -86,7 +92,7 @@ def template_file(m: Machine, name: str, env: Value | None, node: ast.AST, frame
     from promptlint.frontends import jinja
 
     m.project.reads.add((path, None))
-    fragment = jinja.segments(MappedText.of(source), m.project.context)
+    fragment = jinja.segments(MappedText.of(source), _context(m, env))
     return Template(tuple(Seg(s) for s in fragment.segments), globals_of(m, env, node, frame), kind="jinja")
 
 
@@ -268,7 +274,19 @@ def _environment(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> 
     obj = Obj(kind="jinja-env", name="env", place=frame.module.place(node))
     obj.attrs["globals"] = DictV(0)
     obj.attrs["filters"] = DictV(0)
+    obj.attrs.update((name, given.keywords[name]) for name in _MARKS if name in given.keywords)
     return obj
+
+
+def _context(m: Machine, env: Value | None) -> Context:
+    """Return the world of a template, with the marks of its environment: ``variable_start_string="${"``."""
+    context = m.project.context
+    told = [access.plain(env.attrs.get(name, NONE)) if isinstance(env, Obj) else None for name in _MARKS]
+    if not any(told):
+        return context
+    usual = (*context.delimiters.variable, *context.delimiters.block)
+    marks = [one if isinstance(one, str) and one else other for one, other in zip(told, usual, strict=True)]
+    return replace(context, delimiters=Delimiters((marks[2], marks[3]), (marks[0], marks[1])))
 
 
 def environment_method(
@@ -281,7 +299,9 @@ def environment_method(
         found = template_file(m, plain, env, node, frame) if isinstance(plain, str) else None
         return found or Unknown(frame.module.place(node), name="template", path="template")
     if name == "from_string" and first is not None and (written := text.known_text(first)) is not None:
-        return Template(dialect_parts(m, written, "jinja"), globals_of(m, env, node, frame), kind="jinja")
+        return Template(
+            dialect_parts(m, written, "jinja", env), globals_of(m, env, node, frame), kind="jinja"
+        )
     return None
 
 

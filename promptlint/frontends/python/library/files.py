@@ -5,13 +5,26 @@ from __future__ import annotations
 import ast
 import posixpath
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from promptlint.frontends.mapped import MappedText
 from promptlint.frontends.python.evaluate.machine import Frame, Machine
-from promptlint.frontends.python.values.pieces import Lit, TextSource
-from promptlint.frontends.python.values.values import Const, DictV, Item, ListV, Obj, Str, Unknown, Value
+from promptlint.frontends.python.values.pieces import Alt, Lit, TextSource
+from promptlint.frontends.python.values.values import (
+    MAX_CHOICE,
+    Choice,
+    Const,
+    DictV,
+    Item,
+    ListV,
+    Obj,
+    Str,
+    Unknown,
+    Value,
+    choice,
+)
+from promptlint.layout import Guard
 
 if TYPE_CHECKING:
     from promptlint.frontends.documents import tree
@@ -36,6 +49,30 @@ def end_of(value: Value | None) -> str | None:
     last = value.parts[-1] if isinstance(value, Str) and value.parts else None
     found = _TAIL.fullmatch(last.text) if isinstance(last, Lit) else None
     return found.group().lstrip("/") if found else None
+
+
+def either(values: Sequence[Value], make: Callable[[Sequence[Value]], Value | None]) -> Value | None:
+    """Return what is made of the parts of a path; of one that a condition chooses, each: ``f"{folder}/{kind}.md"``."""
+    for at, value in enumerate(values):
+        if (chosen := _chosen(value)) is None:
+            continue
+        guard, ways = chosen
+        made = [either([*values[:at], way, *values[at + 1 :]], make) for way in ways]
+        found = [one for one in made if one is not None]
+        return choice(guard, found) if found else None
+    return make(values)
+
+
+def _chosen(value: Value) -> tuple[Guard, Sequence[Value]] | None:
+    """Return the values of which a condition chooses one, and that condition: texts, or what differs within one."""
+    if isinstance(value, Choice):
+        return value.guard, value.values
+    parts = value.parts if isinstance(value, Str) else ()
+    chosen = [(at, part) for at, part in enumerate(parts) if isinstance(part, Alt)]
+    if len(chosen) != 1 or len(chosen[0][1].branches) > MAX_CHOICE:
+        return None
+    at, alt = chosen[0]
+    return alt.guard, [Str((*parts[:at], *branch, *parts[at + 1 :])) for branch in alt.branches]
 
 
 def path_value(path: str, folder: Value | None = None) -> Obj:
@@ -98,21 +135,30 @@ def method(m: Machine, obj: Obj, name: str, given: Arguments, node: ast.Call, fr
     if name in ("read_text", "read", "read_bytes", "readlines"):
         return read(m, obj, node, frame)
     if name in ("joinpath", "with_name", "with_suffix"):
-        other = path_of(given.args[0]) if given.args else None
-        if other is None:
-            return Unknown(frame.module.place(node), name="path")
-        if name == "with_suffix":
-            return path_value(posixpath.splitext(obj.name)[0] + other, folder_of(obj))
-        base = obj.name if name == "joinpath" else posixpath.dirname(obj.name)
-        parts = (p for p in map(path_of, given.args) if p)
-        return path_value(posixpath.join(base, *parts), folder_of(obj))
+
+        def beside(values: Sequence[Value]) -> Value | None:
+            other = path_of(values[0]) if values else None
+            if other is None:
+                return Unknown(frame.module.place(node), name="path")
+            if name == "with_suffix":
+                return path_value(posixpath.splitext(obj.name)[0] + other, folder_of(obj))
+            base = obj.name if name == "joinpath" else posixpath.dirname(obj.name)
+            parts = (p for p in map(path_of, values) if p)
+            return path_value(posixpath.join(base, *parts), folder_of(obj))
+
+        return either(given.args, beside)
     if name in ("resolve", "absolute", "expanduser", "open", "__enter__", "as_posix", "decode"):
         return obj
     return None
 
 
-def joined(m: Machine, left: Value, right: Value) -> Obj | None:
+def joined(left: Value, right: Value) -> Value | None:
     """Return ``path / other``."""
+    return either((left, right), _below)
+
+
+def _below(values: Sequence[Value]) -> Obj | None:
+    left, right = values
     base, tail = path_of(left), path_of(right)
     if not tail:
         return None
@@ -122,13 +168,17 @@ def joined(m: Machine, left: Value, right: Value) -> Obj | None:
 
 
 def _path(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
-    parts = [path_of(a) for a in given.args]
+    return either(given.args, _together)
+
+
+def _together(values: Sequence[Value]) -> Value | None:
+    parts = [path_of(value) for value in values]
     if not parts:
         return path_value(".")
     if parts == [None]:
-        return folder_of(given.args[0])
+        return folder_of(values[0])
     known = [p for p in parts if p]
-    return path_value(posixpath.join(*known), folder_of(given.args[0])) if known and parts[-1] else None
+    return path_value(posixpath.join(*known), folder_of(values[0])) if known and parts[-1] else None
 
 
 def _dirname(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
@@ -137,13 +187,21 @@ def _dirname(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Valu
 
 
 def _same_path(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
-    path = path_of(given.args[0]) if given.args else None
-    return path_value(path, folder_of(given.args[0])) if path else None
+    return either(given.args[:1], _alone)
+
+
+def _alone(values: Sequence[Value]) -> Obj | None:
+    path = path_of(values[0]) if values else None
+    return path_value(path, folder_of(values[0])) if path else None
 
 
 def _open(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
     value = given.get(0, "file")
-    path = path_of(value) or end_of(value)
+    return either((value,), _opened) if value is not None else None
+
+
+def _opened(values: Sequence[Value]) -> Obj | None:
+    path = path_of(values[0]) or end_of(values[0])
     return path_value(path) if path else None
 
 

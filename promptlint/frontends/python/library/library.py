@@ -14,6 +14,7 @@ from promptlint.frontends.python.library import (
     dialogs,
     engines,
     files,
+    handing,
     holding,
     loading,
     named,
@@ -22,10 +23,20 @@ from promptlint.frontends.python.library import (
 )
 from promptlint.frontends.python.library.queries import by_query
 from promptlint.frontends.python.library.recent import KEEPS_NEWEST, WINDOWS, newest
-from promptlint.frontends.python.values.forms import is_history
+from promptlint.frontends.python.values.forms import is_history, is_message
 from promptlint.frontends.python.values.naming import HISTORY, SENDS, called_name
 from promptlint.frontends.python.values.pieces import Hole, Part, flat, worst
-from promptlint.frontends.python.values.values import NONE, Declared, ListV, Str, Unknown, Value
+from promptlint.frontends.python.values.values import (
+    NONE,
+    Const,
+    Declared,
+    Item,
+    ListV,
+    Obj,
+    Str,
+    Unknown,
+    Value,
+)
 from promptlint.layout import Cause, Confidence, Kind, Scope
 from promptlint.source import Place
 
@@ -144,12 +155,18 @@ def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
     if path.startswith("builtins.str.") and given.args:  # map(str.strip, lines)
         said = replace(given, args=given.args[1:])
         return methods.method(m, given.args[0], path.rpartition(".")[2], said, node, frame)
+    if path.endswith(".__init__") and given.args:  # Base.__init__(self, system_message=…)
+        return methods.method(m, given.args[0], "__init__", given, node, frame)
     if (number := _counted(path, given, node, frame)) is not None:
         return number
+    if (result := handing.handed(m, path, given, node, frame)) is not None:
+        return result
     if path in _LOSSY:
         if path == "builtins.print":
             return NONE
         measured = given.get(0) if path == "builtins.len" else None
+        if isinstance(measured, Str) and (plain := measured.plain()) is not None:
+            return Const(len(plain))
         return Unknown(place, name=getattr(measured, "name", ""), multiline=False)
     if path.startswith("builtins.") and path.count(".") == 1 and path.rsplit(".", 1)[-1][0].isupper():
         return Unknown(place, name=path)
@@ -186,7 +203,7 @@ def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
     short = path.rsplit(".", 1)[-1]
     name = short
     if answers(m, path):
-        return Unknown(place, name="response", path=f"{path}()", given=_kept(short, given))
+        return Unknown(place, name="response", path=f"{path}()", given=_kept(m, path, given))
     if (
         short in ("get", "getenv", "getattr")
         and given.args
@@ -212,7 +229,7 @@ def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
     data = given.get(0, "data") if path in _DATA else None
     if data is not None and (root := root_of(data)):
         path = f"{root}.{short}"
-    kept = _kept(short, given)
+    kept = _kept(m, path, given)
     return Unknown(
         place,
         name=name,
@@ -224,10 +241,11 @@ def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
     )
 
 
-def _kept(short: str, given: Arguments) -> dict[str, Value] | None:
-    """Return what the constructor of an outside object was given."""
-    if short == "init_chat_model" and given.args:
-        return {"0": given.args[0], **given.keywords}
+def _kept(m: Machine, path: str, given: Arguments) -> dict[str, Value] | None:
+    """Return what the constructor of an outside object was given; of an agent or model without names too."""
+    short, sink = path.rpartition(".")[2], m.sink(path)
+    if short == "init_chat_model" or (sink is not None and sink.returns == "agent"):
+        return {**{str(at): value for at, value in enumerate(given.args)}, **given.keywords}
     return given.keywords if short[:1].isupper() else None
 
 
@@ -293,6 +311,8 @@ def unknown_call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, 
         base = callee.name.rsplit(".", 1)[0] if "." in callee.name else callee.name
         cause = worst(owner, given.cause) if short == "replace" else owner
         return Unknown(place, name=base, path=path, cause=cause, loop=callee.loop)
+    if (result := handing.handed(m, path, given, node, frame)) is not None:
+        return result
     found = volatile(m, path, given, node, frame)
     last = newest(short, given, node, frame) if found is not None and found.kind is Kind.HISTORY else None
     if last is not None:
@@ -317,7 +337,7 @@ def unknown_call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, 
     if short in ("format", "format_map") and (known := named.template(m, given, frame)) is not None:
         return methods.formatted(m, known, short, given, node, frame)
     if short == "format" and given.keywords and owner is None:
-        return Str(_unseen(callee, given, place, frame.module.text(node)))
+        return Str(_unseen(callee, given, node, frame))
     if short == "sort" and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
         sorted_ = frame.names.get(node.func.value.id)
         if sorted_ is not None:  # another object, since callers of the same function may not sort theirs
@@ -326,8 +346,8 @@ def unknown_call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, 
         m.recorder.mutated(m, callee, short, given, node, frame)
     if short in ("get", "pop", "setdefault", "getlist") and given.args:
         label = access.plain(given.args[0])
-        if len(given.args) > 1 and _is_prompt(given.args[1]):
-            return given.args[1]  # a prompt that somebody may replace
+        if len(given.args) > 1 and (_is_prompt(given.args[1]) or _is_object(given.args[1])):
+            return given.args[1]  # a prompt, or an object of the program, that somebody may replace
         base = callee.name.rsplit(".", 1)[0] if "." in callee.name else ""
         key = label if isinstance(label, str) else getattr(given.args[0], "name", "")
         kept = access.kept_by_session(owner, key)
@@ -340,6 +360,8 @@ def unknown_call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, 
         return Unknown(place, name="response", path=f"{path}()")
     if short in ("append", "insert", "extend", "clear", "remove"):
         m.recorder.mutated(m, callee, short, given, node, frame)
+        if short == "insert":
+            _opened(m, given, node, frame)
         return Unknown(place, name="", path=f"{path}()")
     if (last := newest(short, given, node, frame)) is not None:
         m.recorder.trimmed(short, last, frame)
@@ -364,22 +386,45 @@ def unknown_call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, 
     )
 
 
-def _unseen(callee: Unknown, given: Arguments, place: Place, shown: str) -> tuple[Part, ...]:
-    """Return the pieces of a template that is not known: itself, and what fills its fields, in the order given."""
-    template = Hole(place, shown, callee.name.rpartition(".")[0], root=root_of(callee))
+def _opened(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> None:
+    """Keep a message that is put in front of turns of which nothing else is known: ``history.insert(0, system)``."""
+    owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+    turns = frame.names.get(owner.id) if isinstance(owner, ast.Name) else None
+    if not isinstance(owner, ast.Name) or not isinstance(turns, Unknown) or not is_history(turns):
+        return
+    if len(given.args) == 2 and access.plain(given.args[0]) == 0 and is_message(given.args[1]):
+        whole = ListV([Item(given.args[1]), Item(turns, spread=True)], depth=len(m.guards))
+        whole.name = owner.id
+        frame.names[owner.id] = whole
+
+
+def _unseen(callee: Unknown, given: Arguments, node: ast.Call, frame: Frame) -> tuple[Part, ...]:
+    """Return the pieces of a template that is not known: itself, and what fills its fields, in the order given.
+
+    The rules of a system prompt go on behind them; a question or document may as well be the end of a user's.
+    """
+    place = frame.module.place(node)
+    template = Hole(place, frame.module.text(node), callee.name.rpartition(".")[0], root=root_of(callee))
     filled = (
         replace(part, place=place, field=name)
         for name, value in given.keywords.items()
         for part in flat(text.parts_of(value, place, name))
         if isinstance(part, Hole)
     )
-    return (template, *filled)
+    if "system" not in callee.name.lower() or not isinstance(node.func, ast.Attribute):
+        return (template, *filled)
+    return (template, *filled, replace(template, expression=frame.module.text(node.func.value)))
 
 
 def _is_prompt(value: Value) -> bool:
     """Tell whether a default is long enough for a prompt; a setting is short."""
     known = text.known_text(value)
     return known is not None and Str(known).literal_length() >= KEPT
+
+
+def _is_object(value: Value) -> bool:
+    """Tell whether a default is an object of a class of the project."""
+    return isinstance(value, Obj) and value.cls is not None
 
 
 def _asks(node: ast.Call, given: Arguments) -> bool:

@@ -15,6 +15,7 @@ from promptlint.frontends.python.prompts.conversing import all_held, as_turn, gr
 from promptlint.frontends.python.prompts.emit import emitter_of
 from promptlint.frontends.python.prompts.keeping import Layouts
 from promptlint.frontends.python.prompts.requests import request, taken, unordered_tools
+from promptlint.frontends.python.prompts.running import running
 from promptlint.frontends.python.readings.speaking import speaks_to_a_model
 from promptlint.frontends.python.values.forms import (
     holds_objects,
@@ -76,7 +77,7 @@ class Recorder(Layouts):
         if self.silent:
             return
         path = path_of(callee)
-        if (sent := taken(m, path, given, node, frame)) is not None:
+        if (sent := running(m, given, node, frame) or taken(m, path, given, node, frame)) is not None:
             layout = request(m, sent[0], callee, sent[1], node, frame)
             if layout is not None:
                 self.add(m, layout)

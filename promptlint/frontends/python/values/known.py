@@ -99,12 +99,27 @@ def sliced(value: Str, part: slice) -> Str | None:
     """Return a slice of known text; a plain range keeps its place."""
     plain = value.plain()
     if plain is None:
-        return None
+        return _trimmed(value, part)
     first, last, step = part.indices(len(plain))
     one = value.parts[0] if len(value.parts) == 1 else None
     if isinstance(one, Lit) and step == 1 and first < last:
         return Str((one.cut(first, last),))
     return text(value, plain[part])
+
+
+def _trimmed(value: Str, part: slice) -> Str | None:
+    """Return a text without some known characters at its ends, ``text[:-2]``; None where others are cut off."""
+    first, last, parts = part.start or 0, part.stop or 0, list(value.parts)
+    if part.step not in (None, 1) or first < 0 or last > 0 or part.stop == 0:
+        return None
+    for at, cut in ((0, first), (-1, -last)):
+        end = parts[at]
+        if not cut:
+            continue
+        if not isinstance(end, Lit) or len(end.text) < cut:
+            return None
+        parts[at] = end.cut(0, len(end.text) - cut) if at else end.cut(cut, len(end.text))
+    return Str(tuple(parts))
 
 
 def formatted(value: Value, spec: str) -> str | None:

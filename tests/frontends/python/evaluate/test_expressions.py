@@ -81,3 +81,16 @@ def test_places(program: Callable[..., object]) -> None:
     )
     found = program(source)
     assert [found.source(s.place) for s in found.request.segments] == ["é ", "{name}", " \\n end"]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("expression", "shown"),
+    [
+        ("'builtin://plan.md'[len('builtin://'):]", "plan.md"),
+        ("f'Ask {name}, '[:-2]", "Ask {name}"),
+        ("f'- {name}!'[2:-1]", "{name}"),
+        ("f'Ask {name}'[:-2]", "{f'Ask {name}'[:-2]}"),  # what is cut off is not known
+    ],
+)
+def test_slices(system: System, expression: str, shown: str) -> None:
+    assert system(expression, arguments="question, name, flag") == shown

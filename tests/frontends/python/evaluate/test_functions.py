@@ -100,3 +100,21 @@ def test_context_variables_carry_their_names(system: System) -> None:
 def test_a_lambda_sees_the_modules_that_its_file_imports(system: Callable[..., str], name: str) -> None:
     call = {"import os": "os.getcwd()", "import os as o": "o.getcwd()"}.get(name, "getcwd()")
     assert system("where()", f"{name}\nwhere = lambda: {call}\n") == "{os.getcwd ~environment/machine}"
+
+
+@pytest.mark.parametrize(
+    ("argument", "shown"),
+    [
+        ("path='p.md'", "Text of the file."),
+        ("path=typer.Option('p.md', help='the prompt')", "Text of the file."),
+        ("path=Option(default='p.md')", "Text of the file."),
+        ("path='p'", "{open.read}"),  # a setting
+        ("path=typer.Option(None)", "{open.read}"),
+    ],
+)
+def test_a_default_that_names_a_file(system: Callable[..., str], argument: str, shown: str) -> None:
+    head = "import typer\nfrom typer import Option\n"
+    found = system(
+        "open(path).read()", head, files={"p.md": "Text of the file."}, arguments=f"question, {argument}"
+    )
+    assert found == shown

@@ -296,3 +296,32 @@ def test_a_script_is_run_for_each_answer(call: str, scope: str) -> None:
     """
     kind = "retrieved" if "requests" in call else "request-input"
     assert f"~{kind}/{scope}}} That is all." in run(program).text
+
+
+@pytest.mark.parametrize(
+    ("template", "shown"),
+    [
+        (
+            "conf.system_prompt.format(day=date.today())",
+            "{conf.system_prompt.format(day=date.today())}{day ~clock/day}{conf.system_prompt}",
+        ),
+        # A question may be the end of it.
+        (
+            "conf.intro_prompt.format(day=date.today())",
+            "{conf.intro_prompt.format(day=date.today())}{day ~clock/day}",
+        ),
+    ],
+)
+def test_the_rules_of_a_system_prompt_go_on_behind_its_fields(
+    system: System, template: str, shown: str
+) -> None:
+    found = system(template, "from datetime import date", arguments="question, conf")
+    assert found == shown
+
+
+def test_an_object_that_is_there_if_none_was_given(system: System) -> None:
+    head = "import os\nclass Local:\n    def __init__(self):\n        self.folder = os.getcwd()\n"
+    found = system(
+        "f'In {place.folder}.'", head, "place = state.get('place', Local())", arguments="question, state"
+    )
+    assert found == "In {place.folder ~environment/machine}."

@@ -327,3 +327,38 @@ def test_what_a_call_gives_a_field_is_no_declared_default(
         f"    name: str = {default}\nCARD = Card()\n"
     )
     assert system("f'Region: {CARD.name}. Be brief.'", head) == shown
+
+
+BASE = """
+from acme import Base
+class Agent(Base):
+    def __init__(self, llm, system_message, tone="calm"):
+        {begin}
+        self.llm = llm
+    @property
+    def tone(self):
+        return "loud"
+"""
+
+
+@pytest.mark.parametrize(
+    ("begin", "expression", "shown"),
+    [
+        (
+            "super().__init__(system_message=system_message)",
+            "Agent(1, 'Be brief.').system_message",
+            "Be brief.",
+        ),
+        (
+            "Base.__init__(self, system_message=system_message)",
+            "Agent(1, 'Be brief.').system_message",
+            "Be brief.",
+        ),
+        ("super().__init__(tone=tone)", "Agent(1, '').tone", "loud"),  # the class's own
+        ("super().__init__(system_message)", "Agent(1, 'Be').system_message", "{Agent.system_message}"),
+    ],
+)
+def test_what_a_class_of_a_library_is_given_by_name_is_its_attribute(
+    system: Callable[..., str], begin: str, expression: str, shown: str
+) -> None:
+    assert system(expression, BASE.format(begin=begin)) == shown

@@ -183,3 +183,18 @@ def build(llm, selector, q):
 """)
     (finding,) = found.findings
     assert (finding.code, found.source(finding.primary)) == ("PL107", "selector")
+
+
+@pytest.mark.parametrize(
+    ("marks", "template", "shown"),
+    [
+        ("variable_start_string='<<', variable_end_string='>>'", "Hi << x >>, {{ y }}", "Hi {x}, {{ y }}"),
+        ("variable_start_string='${', variable_end_string='}'", "Hi ${HOME}", "Hi {HOME}"),
+        ("block_start_string='<%', block_end_string='%>'", "Hi <% if x %>you<% endif %>", "Hi [x? you]"),
+    ],
+)
+def test_the_marks_of_an_environment(
+    system: Callable[..., str], marks: str, template: str, shown: str
+) -> None:
+    head = f"from jinja2 import Environment\nown = Environment({marks})\n"
+    assert system(f"own.from_string({template!r}).render()", head) == shown

@@ -161,3 +161,24 @@ def test_environment_variables(system: Callable[..., str], variable: str) -> Non
 def test_a_file_in_a_package(system: Callable[..., str], head: str, call: str) -> None:
     files = {"app/texts/plan.md": "Plan first."}
     assert system(call, head, files=files, path="app/ask.py") == "Plan first."
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "(HERE / ('a.md' if flag else 'b.md')).read_text()",
+        "(HERE / f'{kind}.md').read_text()",
+        "open(f'{kind}.md').read()",
+        "open(os.path.join('.', kind + '.md')).read()",
+        "HERE.joinpath(f'{kind}.md').read_text()",
+    ],
+)
+def test_a_path_that_a_condition_chooses(system: Callable[..., str], expression: str) -> None:
+    files = {"a.md": "First.", "b.md": "Second."}
+    body = "kind = 'a' if flag else 'b'"
+    assert system(expression, HEAD, body, files, "question, flag") == "[flag? First.][flag#1? Second.]"
+
+
+def test_a_path_of_which_nothing_is_known_is_no_file(system: Callable[..., str]) -> None:
+    shown = system("open(f'{kind}.md').read()", HEAD, files={"a.md": "First."}, arguments="question, kind")
+    assert "First." not in shown

@@ -106,3 +106,24 @@ def test_what_is_added_to_a_system_prompt_stands_in_front_of_a_conversation(
             return {made}
     """
     assert program(text).codes == codes
+
+
+@pytest.mark.parametrize(
+    ("made", "text"),
+    [
+        (
+            "turns = store.load_history()\n    turns.insert(0, SYSTEM)",
+            "<system>Be brief.<>{store.load_history",
+        ),
+        ("history = store.turns()\n    history.insert(0, SYSTEM)", "<system>Be brief.<>{store.turns"),
+        ("history = store.turns()\n    history.insert(1, SYSTEM)", "{store.turns"),
+        ("rows = store.rows()\n    rows.insert(0, SYSTEM)", "{store.rows"),
+    ],
+)
+def test_what_is_put_in_front_of_turns_that_are_not_known(program: Run, made: str, text: str) -> None:
+    name = made.partition(" ")[0]
+    found = program(
+        "from openai import OpenAI\nSYSTEM = {'role': 'system', 'content': 'Be brief.'}\ndef ask(store):\n"
+        f"    {made}\n    return OpenAI().chat.completions.create(messages={name})\n"
+    )
+    assert found.text.startswith(text)
