@@ -40,6 +40,7 @@ class Cost:
     they are read from the cache; None where the provider's price is not known, where such requests agree in the
     value, or where the fixed text is too short to be cached. ``below_minimum`` is then the least that the provider
     keeps, in tokens, and ``fixed_tokens`` what the prompt has: with the values in it, it may be longer.
+    ``price`` is what a token costs as it is, in ordinary ones: more than 1 where marks have it written each time.
     """
 
     tokens: int
@@ -49,6 +50,7 @@ class Cost:
     usd_per_thousand: tuple[float, float] | None = None
     below_minimum: int | None = None
     fixed_tokens: int | None = None
+    price: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

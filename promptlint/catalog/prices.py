@@ -50,15 +50,17 @@ def price_for(
     return found or _own(rules, model, day, prompt_tokens)
 
 
-def per_thousand(tokens: int, profile: Profile) -> tuple[float, float] | None:
-    """Return the dollars for tokens of 1,000 requests, at the ordinary price and as reads from the cache.
+def per_thousand(tokens: int, profile: Profile, paid: float = 1.0) -> tuple[float, float] | None:
+    """Return the dollars for tokens of 1,000 requests, as it is and once they are read from the cache.
 
+    ``paid`` is what such a token costs as it is, in ordinary ones. The first request always pays for writing.
     Only our own rows are asked, so that a check stays quick. None where the profile's model has no price.
     """
     price = price_for(profile, profile.model, own=True)
     if price is None:
         return None
-    return tokens * price.ordinary / 1000, tokens * price.read / 1000
+    first = price.ordinary * max(paid, profile.write_price())
+    return tokens * price.ordinary * paid / 1000, tokens * (first + 999 * price.read) / 1e6
 
 
 def _own(profile: Profile, model: str, on: date, prompt_tokens: int) -> Price | None:

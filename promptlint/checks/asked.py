@@ -57,6 +57,23 @@ def asked(layout: Layout, guard: Guard) -> Cause | None:
     return None
 
 
+def asked_for_tools(layout: Layout) -> tuple[Guard, Cause] | None:
+    """Return the condition by which a conversation chooses its tools anew, and why; the surest of several.
+
+    However many conditions there are, the list is chosen once.
+    """
+    if not goes_on(layout):
+        return None
+    found = [
+        (guard, cause)
+        for segment in layout.segments
+        if segment.section is Section.TOOLS
+        for guard in segment.guards
+        if (cause := asked(layout, guard)) is not None
+    ]
+    return max(found, key=lambda one: one[1].confidence.rank) if found else None
+
+
 def _reads(condition: str, name: str) -> bool:
     """Tell whether a condition asks for what is in a text, not for one of its attributes or a value of an option."""
     if name not in condition or not _NAME.fullmatch(name):

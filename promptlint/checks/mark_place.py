@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from promptlint.catalog.profile import Profile
@@ -79,7 +79,7 @@ class BehindChanging(Observed):
             scope=cause.scope,
             origin=cause.place or segment.place,
             related=(*cause.chain, Step(segment.place, "enters the prompt here")),
-            cost=cost,
+            cost=cost if short else replace(cost, price=price),
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from promptlint.catalog.profile import Profile
-from promptlint.checks.asked import asked, goes_on
+from promptlint.checks.asked import asked, asked_for_tools, goes_on
 from promptlint.checks.base import HOW_OFTEN, Measure, Thresholds, costliest, weaker
 from promptlint.checks.marks import INJECTION, rules_of
 from promptlint.checks.observed import Observed
@@ -58,15 +58,19 @@ class ParameterFlips:
     def run(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
         """Yield one finding for each parameter that was seen to change."""
         found = []
+        others = any(seen.what == "tools-changed" for seen in layout.observations) or asked_for_tools(layout)
+        told_with = _WITH_TOOLS if others else frozenset[str]()
         for seen in layout.observations:
             name = seen.data.get("name", "")
+            if name in told_with:
+                continue
             if seen.what == "parameter-flips" and name not in _MARKS and not _harmless(layout, measure, name):
                 [finding] = _SEEN_FLIPPING.run(replace(layout, observations=(seen,)), measure, thresholds)
                 lost = _lost(layout, measure, name)
                 found.append(replace(finding, message=f"{finding.message}; {lost}") if lost else finding)
         told = {finding.primary for finding in found}
         for parameter in layout.parameters:
-            if parameter.name.startswith("key:") or parameter.name in _MARKS:
+            if parameter.name.startswith("key:") or parameter.name in (_MARKS | told_with):
                 continue  # keys that are new in each request, and marks, have rules of their own
             if _harmless(layout, measure, parameter.name):
                 continue
@@ -97,6 +101,8 @@ class ParameterFlips:
         )
 
 
+# Another list of tools loses all that these could: one choice is told once.
+_WITH_TOOLS = frozenset(("tool_choice", "parallel_tool_calls"))
 # Where marks stand is no part of the key.
 _MARKS = frozenset(("cache_control", "prompt_cache_options", "cache_control_injection_points", INJECTION))
 # What a profile's table calls the parameters of the SDKs.

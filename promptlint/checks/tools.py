@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from promptlint.checks.asked import asked, goes_on
+from promptlint.checks.asked import asked_for_tools
 from promptlint.checks.base import Measure, Thresholds, costliest
 from promptlint.checks.before_stable import BeforeStable
 from promptlint.checks.observed import BEHIND_TOOLS, Observed
@@ -103,19 +103,11 @@ class ToolsChange:
     def run(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
         """Yield one finding for each place where the list changes."""
         seen = list(_SEEN_CHANGING.run(layout, measure, thresholds))
-        if not seen and goes_on(layout):
-            chosen = {
-                guard: cause
-                for segment in layout.segments
-                if segment.section is Section.TOOLS
-                for guard in segment.guards
-                if (cause := asked(layout, guard)) is not None
-            }
-            observed = (
-                Observation("tools-changed", guard.place, shortened(guard.expression), cause)
-                for guard, cause in chosen.items()
-            )
-            seen += _SEEN_CHANGING.run(replace(layout, observations=tuple(observed)), measure, thresholds)
+        chosen = None if seen else asked_for_tools(layout)
+        if chosen is not None:
+            guard, cause = chosen
+            one = Observation("tools-changed", guard.place, shortened(guard.expression), cause)
+            seen += _SEEN_CHANGING.run(replace(layout, observations=(one,)), measure, thresholds)
         yield from costliest(seen)
 
 

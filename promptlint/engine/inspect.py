@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from promptlint.config import Config
 from promptlint.discover import discover, project_listing
 from promptlint.engine.judge import Judge
+from promptlint.engine.settled import unshown
 from promptlint.engine.units import layouts_of
 from promptlint.engine.world import World
 from promptlint.errors import NothingToCheckError, UsageError
@@ -59,7 +60,7 @@ def inspect(target: str, config: Config, cwd: Path, values: Mapping[str, Any]) -
         layouts = built
     if not layouts:
         raise NothingToCheckError(f"{target}: holds no prompt", "name another file")
-    found = [_inspected(layout, judge, values) for layout in layouts]
+    found = [_inspected(layout, judge, values) for layout in unshown(layouts)]
     # A message that is passed through has nothing to reuse; it is shown only where nothing else is.
     return [one for one in found if one.measure.total] or found
 

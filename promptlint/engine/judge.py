@@ -134,4 +134,5 @@ def _priced(finding: Finding, measure: Measure) -> Finding:
         return finding
     from promptlint.catalog.prices import per_thousand
 
-    return replace(finding, cost=replace(cost, usd_per_thousand=per_thousand(cost.tokens, profile)))
+    usd = per_thousand(cost.tokens, profile, cost.price)
+    return replace(finding, cost=replace(cost, usd_per_thousand=usd))

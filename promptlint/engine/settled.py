@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from promptlint.layout import Confidence, Kind, Layout, LayoutKind, Scope, Section, Segment
 from promptlint.source import Place, Span
 
+TURNS = "messages"  # what a hole is called that stands for the turns so far
 FIELD = 120  # characters of the longest field, ends of strings around it included, within one text of a Python file
 
 
@@ -31,19 +32,28 @@ def settled(path: str, layouts: Iterable[Layout]) -> tuple[Place, ...]:
 def unshown(layouts: Sequence[Layout]) -> Iterator[Layout]:
     """Yield the layouts without the texts and messages that a request of the same file shows in their place.
 
-    Of a turn alone nobody can tell whether a conversation stands in front of it.
+    Of a turn alone nobody can tell whether a conversation stands in front of it. A message that a request has as one
+    of the turns so far is shown there as the conversation.
     """
-    requests = [
-        _pieces(layout) | {(s.place, s.is_hole, None) for s in layout.segments}
-        for layout in layouts
-        if layout.kind is LayoutKind.REQUEST
-    ]
+    sent = [layout for layout in layouts if layout.kind is LayoutKind.REQUEST]
+    requests = [_pieces(layout) | {(s.place, s.is_hole, None) for s in layout.segments} for layout in sent]
+    turns = {segment.place for layout in sent for segment in layout.segments if segment.origin.name == TURNS}
     for layout in layouts:
         goes_on = layout.repeated and not any(s.section is Section.TOOLS for s in layout.segments[:1])
         part = layout.kind is LayoutKind.PROMPT and not (layout.observations or goes_on)
         pieces = _pieces(layout) if part and requests else frozenset()
-        if not (pieces and any(pieces <= whole for whole in requests)):
+        if not (pieces and (any(pieces <= whole for whole in requests) or _all_in(layout, turns))):
             yield layout
+
+
+def _all_in(layout: Layout, turns: set[Place]) -> bool:
+    """Tell whether a prompt is made of messages that a request has as turns so far."""
+    return all(any(_holds(turn, segment.place) for turn in turns) for segment in layout.segments)
+
+
+def _holds(outer: Place, inner: Place) -> bool:
+    spans = outer.span.start <= inner.span.start and inner.span.end <= outer.span.end
+    return spans and outer.path == inner.path
 
 
 def _pieces(layout: Layout) -> frozenset[tuple[Place, bool, Kind | None]]:

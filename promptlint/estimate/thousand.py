@@ -7,17 +7,15 @@ one token, since its text is not known.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
 from promptlint.cache.hosted import hosted_cache
-from promptlint.cache.request import Block, Outcome, Request
+from promptlint.cache.request import Outcome
 from promptlint.catalog.prices import Price, price_for
 from promptlint.catalog.profile import Granularity, Profile
-from promptlint.layout import Layout, Scope, Segment
 from promptlint.prefix.measure import Measure
-from promptlint.source import Place
+from promptlint.prefix.sent import as_request, one_way
 
 REQUESTS = 1000
 _SHOWN = 4  # requests that are played out; from the fourth on nothing new happens
@@ -74,7 +72,7 @@ def per_thousand(
         return None
     chosen = one_way(measure)
     cache = hosted_cache(rules)
-    outcomes = [cache.send(_request(measure, chosen, rules, turn, best)) for turn in range(_SHOWN)]
+    outcomes = [cache.send(as_request(measure, chosen, rules, turn, best)) for turn in range(_SHOWN)]
     price = (
         price_for(rules, model or rules.model, own=own) if rules.hosted and (model or rules.model) else None
     )
@@ -98,57 +96,6 @@ def _sum(profile: Profile, outcomes: list[Outcome], price: Price | None) -> Thou
         uncached = (plain + read + written) * price.ordinary / 1e6
     exact = all(outcome.exact for outcome in outcomes)
     return Thousand(profile.name, read, written, plain, exact, usd, uncached, outcomes[0].rejected)
-
-
-def one_way(measure: Measure) -> list[int]:
-    """Return the indices of the segments on one way through the conditions: always the longer branch."""
-    segments = measure.layout.segments
-    weights: dict[Place, Counter[int]] = {}
-    for index, segment in enumerate(segments):
-        for guard in segment.guards:
-            if guard.kind in ("if", "match", "try"):
-                weights.setdefault(guard.place, Counter())[guard.branch] += measure.tokens(index) + 1
-    longest = {place: counts.most_common(1)[0][0] for place, counts in weights.items()}
-    return [
-        index
-        for index, segment in enumerate(segments)
-        if all(longest.get(guard.place, guard.branch) == guard.branch for guard in segment.guards)
-    ]
-
-
-def _request(measure: Measure, chosen: list[int], profile: Profile, turn: int, best: bool) -> Request:
-    """Return the layout as the request number ``turn``."""
-    layout = measure.layout
-    stable = [
-        index for index in chosen if not layout.segments[index].effective_scope.narrower_than(Scope.DAY)
-    ]
-    marked = stable[-1] if best and stable and profile.needs_marks else None
-    blocks = []
-    for index in chosen:
-        segment = layout.segments[index]
-        changes = segment.effective_scope.narrower_than(Scope.DAY)
-        key = f"{index}:{turn if changes else ''}:{segment.text or segment.origin.expression}"
-        mark = ("" if index == marked else None) if best else _mark(segment)
-        blocks.append(
-            Block(
-                key,
-                1 if segment.is_hole else measure.tokens(index),
-                "messages" if best else segment.section.value,
-                "tool" if not best and segment.section.value == "tools" else "text",
-                mark,
-                segment.message,
-                segment.role,
-            )
-        )
-    return Request(tuple(blocks), at=float(turn), automatic=None if best else _automatic(layout))
-
-
-def _mark(segment: Segment) -> str | None:
-    return segment.breakpoint.ttl if segment.breakpoint else None
-
-
-def _automatic(layout: Layout) -> str | None:
-    return "" if any(parameter.name == "cache_control" for parameter in layout.parameters) else None
 
 
 def lines(before: Thousand, after: Thousand) -> list[str]:

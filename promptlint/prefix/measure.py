@@ -9,6 +9,7 @@ from promptlint.catalog.profile import Profile
 from promptlint.findings import Cost
 from promptlint.layout import Guard, Layout, Scope
 from promptlint.prefix.reusable import Reusable, block_of, reusable
+from promptlint.prefix.sent import dearly_written
 from promptlint.prefix.stable import LiteralRun, literal_runs
 from promptlint.prefix.tree import behind, path_to
 from promptlint.tokens.base import Counter
@@ -88,8 +89,29 @@ class Measure:
         question, ``within``, is there in each of them.
         """
         shared = frozenset(guard for guard in within if guard.scope.rank >= scope.rank)
-        tokens = self._weights_behind(scope.rank, shared)[index]
-        return Cost(tokens, tokens // block_of(self.profile), self.profile.name, self.estimated)
+        left = self._weights_behind(scope.rank, shared)
+        tokens = left[index]
+        blocks = tokens // block_of(self.profile)
+        return Cost(
+            tokens,
+            blocks,
+            self.profile.name,
+            self.estimated,
+            price=self._price(index, left) if tokens else 1.0,
+        )
+
+    @cached_property
+    def _dearly_written(self) -> tuple[tuple[int, float], ...]:
+        return tuple(dearly_written(self, self.profile))
+
+    def _price(self, index: int, left: list[int]) -> float:
+        """Return the mean price of the tokens behind a segment, which no request finds; ``left`` counts them."""
+        paid, billed = 0.0, index
+        for end, price in self._dearly_written:
+            if end > billed:
+                paid += (price - 1) * max(0, left[billed] - left[end])
+                billed = end
+        return 1 + paid / left[index]
 
     def _weights_behind(self, rank: int, shared: frozenset[Guard] = frozenset()) -> list[int]:
         """Return the tokens of scopes wider than ``rank`` behind each segment."""

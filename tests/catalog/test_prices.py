@@ -93,5 +93,7 @@ def test_unlisted_model_has_no_price() -> None:
 
 def test_money_of_lost_tokens() -> None:
     profile = profile_for("anthropic", "claude-opus-5", on=TODAY)
-    assert per_thousand(2000, profile) == (10.0, 1.0)  # $5 and $0.50 a million
+    now, then = per_thousand(2000, profile)
+    assert now == 10.0  # $5 a million
+    assert then == pytest.approx(2000 * (6.25 + 999 * 0.5) / 1e6)  # written once, then read
     assert per_thousand(2000, get_profile("vllm")) is None

@@ -118,6 +118,21 @@ def test_tools_that_the_question_chooses(turns: bool, expression: str, codes: li
     assert [f.code for f in run(one)] == codes
 
 
+def test_one_choice_of_tools_is_told_once() -> None:
+    """Two conditions on the same list, and a choice of the call that goes with it."""
+    first, second = chosen("tool.name in question"), guard(expression="'table' in question", at=800)
+    one = layout(
+        text(9, section=Section.TOOLS, guards=(first,)),
+        text(9, section=Section.TOOLS, guards=(second,)),
+        text(60, section=Section.SYSTEM),
+        hole(TURNS, "history"),
+        hole(INPUT, "question", role="user", message=2),
+    )
+    choice = Parameter("tool_choice", place(900), choices=("required", "auto"), guards=(second,))
+    [found] = run(replace(one, parameters=(choice,)))
+    assert (found.code, found.primary) == ("PL303", first.place)
+
+
 @pytest.mark.parametrize(
     ("turns", "expression", "codes"),
     [

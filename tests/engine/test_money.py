@@ -44,10 +44,38 @@ def test_a_provider_with_a_price(tmp_path: Path) -> None:
     assert {"PL101", "PL601"} <= found.keys()
     for finding in found.values():
         now, then = finding.cost.usd_per_thousand
-        assert now == pytest.approx(finding.cost.tokens * 5 / 1000)
-        assert then == pytest.approx(now / 10)
+        # $5 a million, 6.25 to write and 0.50 to read: a marked prefix that nobody reads is written each time
+        assert now == pytest.approx(finding.cost.tokens * 6.25 / 1000)
+        assert then == pytest.approx(finding.cost.tokens * (6.25 + 999 * 0.5) / 1e6)
         assert "in 1,000 requests" in cost_text(finding.cost)
         assert decode(json.loads(json.dumps(encode(finding)))) == finding
+
+
+@pytest.mark.parametrize(
+    ("mark", "price"), [("", 1.0), (', "cache_control": {"type": "ephemeral", "ttl": "1h"}', 2.0)]
+)
+def test_what_is_written_anew_costs_what_its_mark_says(tmp_path: Path, mark: str, price: float) -> None:
+    program = PROGRAM.replace(', "cache_control": {"type": "ephemeral"}', mark).replace(
+        "MODEL", "claude-opus-5"
+    )
+    (tmp_path / "app.py").write_text(program)
+    report = check(Request(("app.py",), Config(root=tmp_path, cache=False), tmp_path))
+    (finding,) = (one for one in report.findings if one.code == "PL101")
+    now, then = finding.cost.usd_per_thousand
+    assert now == pytest.approx(finding.cost.tokens * 5 * price / 1000)
+    # Once the clock is gone the first request writes, at 1.25 times the price at least.
+    assert then == pytest.approx(finding.cost.tokens * 5 * (max(price, 1.25) + 999 * 0.1) / 1e6)
+
+
+def test_text_behind_the_last_mark_is_not_written(tmp_path: Path) -> None:
+    behind = '{"type": "text", "text": RULES},\n        ],'
+    program = PROGRAM.replace("        ],", f"            {behind}", 1).replace("MODEL", "claude-opus-5")
+    (tmp_path / "app.py").write_text(program)
+    report = check(Request(("app.py",), Config(root=tmp_path, cache=False), tmp_path))
+    (finding,) = (one for one in report.findings if one.code == "PL101")
+    now, _ = finding.cost.usd_per_thousand
+    # Half of the lost tokens stand under the mark: (1.25 + 1) / 2 times $5 a million.
+    assert now == pytest.approx(finding.cost.tokens * 5 * 1.125 / 1000, rel=1e-3)
 
 
 def test_an_engine_has_none(tmp_path: Path) -> None:

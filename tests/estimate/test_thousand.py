@@ -8,8 +8,9 @@ from datetime import date
 import pytest
 
 from promptlint.catalog.profiles import get_profile, profile_for
-from promptlint.estimate.thousand import lines, one_way, per_thousand
+from promptlint.estimate.thousand import lines, per_thousand
 from promptlint.layout import Breakpoint, Kind, Layout, LayoutKind, Scope, Segment
+from promptlint.prefix.sent import one_way
 from tests.checks.build import MESSAGES, SYSTEM, cause, guard, hole, layout, place, text
 
 CLOCK = cause(Kind.CLOCK, Scope.REQUEST)

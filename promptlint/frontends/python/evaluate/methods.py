@@ -298,15 +298,10 @@ def _list(m: Machine, value: ListV, name: str, given: Arguments, node: ast.Call,
         return Unknown(frame.module.place(node), name=value.name)
     if name in ("sort", "reverse"):
         if name == "sort":
-            value.order = None
-            value.items[:] = collecting.settled(value.items)
-            if not guards:
-                keyed = bool(given.keywords)
-                value.items[:] = (
-                    collecting.by_key(m, value.items, given, node, frame)
-                    if keyed
-                    else known.sort(value.items)
-                )
+            if guards:
+                value.order, value.items[:] = None, collecting.settled(value.items)
+            else:
+                collecting.arrange(m, value, given, node, frame)
         elif not guards and not m.loops:
             value.items.reverse()
         return NONE

@@ -15,6 +15,7 @@ from promptlint.frontends.python.evaluate import (
     rounds,
 )
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, unknown_like
+from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values import known
 from promptlint.frontends.python.values.arguments import Arguments
 from promptlint.frontends.python.values.values import (
@@ -106,12 +107,52 @@ def _in_order(m: Machine, value: Value, given: Arguments, node: ast.Call, frame:
     if isinstance(value, DictV):
         value = ListV(members.items(m, value, node, frame), "list", None, len(m.guards))
     if isinstance(value, ListV):
-        items = settled(value.items)
-        items = by_key(m, items, given, node, frame) if given.keywords else known.sort(items)
-        out = ListV(items, "list", None, len(m.guards))
+        out = ListV(list(value.items), "list", value.order, len(m.guards))
         out.name = value.name
+        arrange(m, out, given, node, frame)
         return out
+    return reordered(m, value, given, node, frame)
+
+
+def arrange(m: Machine, value: ListV, given: Arguments, node: ast.Call, frame: Frame) -> None:
+    """Sort a list in place, as far as its elements are known, and say what its order depends on from now on."""
+    if _leaves_ties(given.keywords.get("key")):
+        return
+    value.order = scrambled(m, given, node, frame)
+    items = settled(value.items)
+    if value.order is None:
+        items = by_key(m, items, given, node, frame) if given.keywords else known.sort(items)
+    value.items[:] = items
+
+
+def reordered(m: Machine, value: Value, given: Arguments, node: ast.Call, frame: Frame) -> Value:
+    """Return an unknown collection as it is when sorted by a key, which may be another one each time."""
+    if _leaves_ties(given.keywords.get("key")):
+        return value
+    cause = scrambled(m, given, node, frame)
+    if cause is not None and isinstance(value, Unknown) and value.cause is None:
+        return unknown_like(value, cause=cause)
     return in_order(value)
+
+
+def scrambled(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Cause | None:
+    """Return why sorting shuffles: ``key=lambda _: random.random()``."""
+    key = given.keywords.get("key")
+    if not isinstance(key, FuncV) or not any(isinstance(n, ast.Call) for n in walk(key.node)):
+        return None
+    drawn = functions.invoke(m, key, [Unknown(None)], {}, node, frame).cause
+    if drawn is None or drawn.kind not in (Kind.RANDOM, Kind.IDENTIFIER):
+        return None
+    place, what = frame.module.place(node), frame.module.text(node, 50)
+    return Cause(Kind.RANDOM, drawn.scope, what, drawn.confidence, place, variant="shuffle")
+
+
+def _leaves_ties(key: Value | None) -> bool:
+    """Tell whether a key is the length: elements of equal length stay in the order in which they came."""
+    if isinstance(key, FuncV) and isinstance(key.node, ast.Lambda):
+        body = key.node.body.operand if isinstance(key.node.body, ast.UnaryOp) else key.node.body
+        return isinstance(body, ast.Call) and isinstance(body.func, ast.Name) and body.func.id == "len"
+    return isinstance(key, Ext) and key.path == "builtins.len"
 
 
 def by_key(m: Machine, items: list[Item], given: Arguments, node: ast.Call, frame: Frame) -> list[Item]:

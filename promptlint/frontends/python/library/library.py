@@ -341,7 +341,7 @@ def unknown_call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, 
     if short == "sort" and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
         sorted_ = frame.names.get(node.func.value.id)
         if sorted_ is not None:  # another object, since callers of the same function may not sort theirs
-            frame.names[node.func.value.id] = collecting.in_order(sorted_)
+            frame.names[node.func.value.id] = collecting.reordered(m, sorted_, given, node, frame)
     if short == "pop":
         m.recorder.mutated(m, callee, short, given, node, frame)
     if short in ("get", "pop", "setdefault", "getlist") and given.args:

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
 MARKERS = ("cache_control", "cachePoint", "cache_point", "prompt_cache_breakpoint")
 MAX_SEGMENTS = 4000
+_LABEL = 40  # characters of fixed text in a message that is a turn: a name, a time
 _TEXT_KEYS = ("parts", "text", "content", "input_text", "prompt")
 
 _IDS = ("call_id", "tool_call_id", "tool_calls")  # beside the text of a message
@@ -304,8 +305,7 @@ class Emitter:
 
         ``[{"role": row.role, "content": row.text} for row in store.turns(chat)]``
         """
-        data = isinstance(content, Unknown) and (content.cause is None or content.cause.kind in DATA)
-        return data and self.turns and self.message > 1 - self._told
+        return self.turns and self.message > 1 - self._told and _is_said(content)
 
     def _names_a_call(self, value: Value, place: Place, guards: tuple[Guard, ...]) -> None:
         """Append what a message names a call of a tool by, where it is made anew."""
@@ -430,6 +430,20 @@ def _inputs(entry: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
 
 def _without_order(guard: Guard) -> bool:
     return guard.cause is not None and guard.cause.kind is Kind.UNORDERED
+
+
+def _is_said(content: Value) -> bool:
+    """Tell whether the text of a message is what somebody said, with no more than a label around it."""
+    if isinstance(content, Str):
+        fixed = sum(len(part.text.strip()) for part in content.parts if isinstance(part, Lit))
+        holes = [part for part in content.parts if not isinstance(part, Lit)]
+        told = all(isinstance(part, Hole) and _is_data(part.cause) for part in holes)
+        return bool(holes) and told and fixed <= _LABEL
+    return isinstance(content, Unknown) and _is_data(content.cause)
+
+
+def _is_data(cause: Cause | None) -> bool:
+    return cause is None or cause.kind in DATA
 
 
 def _over_elements(guard: Guard) -> bool:

@@ -50,6 +50,7 @@ from promptlint.layout import (
     Step,
 )
 from promptlint.source import Place
+from promptlint.words import shortened
 
 if TYPE_CHECKING:
     from promptlint.catalog.model import Sink
@@ -352,10 +353,11 @@ def _tools_change(
     place = frame.module.place(at)
     if isinstance(value, Choice):
         sometimes = any(isinstance(v, Const) and v.value is None for v in value.values)
-        guard = (_flip(value) if sometimes else None) or _switch(value, switched)
+        guard = (_flip(value) if sometimes or m.loops else None) or _switch(value, switched)
         if guard is not None:
-            cause = Cause(Kind.TOOLS_ORDER, Scope.REQUEST, guard.expression, Confidence.HIGH, guard.place)
-            return [Observation("tools-changed", place, "tools", cause=cause)]
+            by = guard.expression
+            cause = Cause(Kind.TOOLS_ORDER, Scope.REQUEST, by, Confidence.HIGH, guard.place)
+            return [Observation("tools-changed", place, shortened(by), cause=cause)]
     if isinstance(value, ListV):
         for item in value.items:
             if any(

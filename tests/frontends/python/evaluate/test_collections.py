@@ -88,6 +88,13 @@ def test_order(system: System, body: str, expected: str) -> None:
         ("p = [['a', 'b'][random.randrange(2)]]", "random/request"),
         ("q = ['a', 'b']\nrandom.shuffle(q)\np = [f'{n}) {x}' for n, x in zip('AB', q)]", "random/request"),
         ("p = [f'{x}{y}' for x, y in zip(items, set(items))]", "unordered/process"),
+        # A key that is drawn shuffles, and the length leaves those of one length as they came.
+        ("p = sorted(['a', 'b'], key=lambda _: random.random())", "random/request"),
+        ("p = sorted(items, key=lambda i: (i.rank, random.random()))", "random/request"),
+        ("p = ['a', 'b']\np.sort(key=lambda _: uuid.uuid4().hex)", "random/request"),
+        ("def drawn(one):\n    return random.random()\np = sorted(items, key=drawn)", "random/request"),
+        ("p = sorted({'a', 'b', 'c'}, key=len)", "unordered/process"),
+        ("p = list(set(items))\np.sort(key=lambda i: -len(i))", "unordered/process"),
     ],
 )
 def test_no_order(system: System, body: str, expected: str) -> None:
@@ -100,6 +107,7 @@ def test_no_order(system: System, body: str, expected: str) -> None:
         "p = sorted({'a', 'b'})",
         "p = sorted(set(items))",
         "p = list(set(items))\np.sort()",
+        "p = sorted(set(items), key=lambda i: rank(i))",
         "p = []\nfor f in os.listdir('d'):\n    p.append(f)\np.sort()",
         "p = [f'{i}' for i in {1, 2, 3}]",
         "d = defaultdict(set)\nfor i in items:\n    d[i.key].add(i.name)\np = sorted(d[question])",

@@ -341,6 +341,29 @@ def test_turns_that_are_made_again_from_rows(
     assert found.codes == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("turn.text", "{messages ~history/session}"),
+        # Who said it, and when, was kept with it.
+        ("f'[{turn.sent}] {turn.text}'", "{messages ~history/session}"),
+        ("f'{datetime.now()} {turn.text}'", "{datetime.now() ~clock/request} {turn.text}"),
+        (f"'{LONG}' + turn.text", f"{LONG}{{turn.text}}"),  # a text of the program
+    ],
+)
+def test_kept_turns_with_a_label(program: Run, text: str, shown: str) -> None:
+    found = program(f"""
+        from datetime import datetime
+        from openai import OpenAI
+        def ask(store, chat):
+            turns = store.turns(chat)
+            messages = [{{"role": "system", "content": "Be kind."}}]
+            messages += [{{"role": turn.role, "content": {text}}} for turn in turns]
+            return OpenAI().chat.completions.create(messages=messages)
+        """)
+    assert found.text == f"<system>Be kind.<>[for turns ~history/session? {shown}]"
+
+
 def test_what_is_added_behind_a_question_keeps_its_name(program: Run) -> None:
     found = program(f"""
         import uuid
