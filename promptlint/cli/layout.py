@@ -54,9 +54,14 @@ def command(
         tokenizer=tokenizer,
     )
     values = _values(context) if context else {}
-    found = inspect(target, settings, Path.cwd(), values)
+    found = inspect(
+        target, settings, Path.cwd(), values, lambda text: click.echo(f"{context}: {text}", err=True)
+    )
     alike = [[one] for one in found] if show_all or format_ == "json" else variants(found)
-    views = [View(one.layout, one.measure, one.reordered, 1 + len(rest), one.model) for one, *rest in alike]
+    views = [
+        View(one.layout, one.measure, one.reordered, one.lines, 1 + len(rest), one.model)
+        for one, *rest in alike
+    ]
     costs = [
         (
             per_thousand(view.measure, model=view.model),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 from promptlint.config import Config
 from promptlint.discover import discover, project_listing
 from promptlint.engine.judge import Judge
+from promptlint.engine.samples import Samples, unused
 from promptlint.engine.settled import unshown
 from promptlint.engine.units import layouts_of
 from promptlint.engine.world import World
 from promptlint.errors import NothingToCheckError, UsageError
 from promptlint.filetypes import FileType, type_of
-from promptlint.layout import Layout, LayoutKind, Segment
+from promptlint.layout import Layout, LayoutKind
+from promptlint.source import SourceFile, Span
 
 if TYPE_CHECKING:
     from promptlint.prefix.measure import Measure
@@ -28,18 +30,25 @@ _SHARED = 0.8  # of the characters of a shorter prompt that make it a variant of
 
 @dataclass(frozen=True, slots=True)
 class Inspected:
-    """One prompt with its measure, the measure it would have with stable text first, and the model of both."""
+    """One prompt with its measure, the measure it would have with stable text first, and the model of both.
+
+    ``lines`` are those that the segments stand in, each of the file that it comes from.
+    """
 
     layout: Layout
     measure: Measure
     reordered: Measure
     model: str
+    lines: tuple[int, ...]
 
 
-def inspect(target: str, config: Config, cwd: Path, values: Mapping[str, Any]) -> list[Inspected]:
+def inspect(
+    target: str, config: Config, cwd: Path, values: Mapping[str, Any], tell: Callable[[str], object] = str
+) -> list[Inspected]:
     """Return the prompts of a file, or of one function of it (``app.py:build`` or ``package.app:build``).
 
-    ``values`` are sample texts for holes, by name; ``{"user": {"name": "Ada"}}`` fills ``user.name``.
+    ``values`` are samples of what holes hold, by name; ``{"user": {"name": "Ada"}}`` fills ``user.name``. Names that
+    no part asks for are told to ``tell``.
 
     Raises:
         UsageError: there is no such file or function.
@@ -60,7 +69,10 @@ def inspect(target: str, config: Config, cwd: Path, values: Mapping[str, Any]) -
         layouts = built
     if not layouts:
         raise NothingToCheckError(f"{target}: holds no prompt", "name another file")
-    found = [_inspected(layout, judge, values) for layout in unshown(layouts)]
+    shown = list(unshown(layouts))
+    for name in unused(values, [segment for layout in shown for segment in layout.segments]):
+        tell(f"no part of {target} asks for {name!r}")
+    found = [_inspected(layout, judge, values, world) for layout in shown]
     # A message that is passed through has nothing to reuse; it is shown only where nothing else is.
     return [one for one in found if one.measure.total] or found
 
@@ -151,33 +163,21 @@ def _read(path: Path, function: str, config: Config, cwd: Path, judge: Judge, wo
     return [layout for unit in units for layout in unit.layouts]
 
 
-def _inspected(layout: Layout, judge: Judge, values: Mapping[str, Any]) -> Inspected:
+def _inspected(layout: Layout, judge: Judge, values: Mapping[str, Any], world: World) -> Inspected:
     from promptlint.prefix.compare import best_order
 
     annotated = judge.annotate(layout)
-    filled = annotated.with_segments(tuple(_filled(s, values) for s in annotated.segments))
+    samples = Samples(values, lambda path: world.read(path).text)
+    filled = annotated.with_segments(tuple(samples.fill(annotated.segments)))
     order = tuple(filled.segments[index] for index in best_order(filled.segments))
     model = judge.model(filled)
-    return Inspected(filled, judge.measure(filled), judge.measure(filled.with_segments(order)), model)
+    lines = tuple(_line(world.read(s.place.path), s.place.span) for s in filled.segments)
+    reordered = judge.measure(filled.with_segments(order))
+    return Inspected(filled, judge.measure(filled), reordered, model, lines)
 
 
-def _filled(segment: Segment, values: Mapping[str, Any]) -> Segment:
-    """Give a hole its sample text, if there is one under its name or expression."""
-    if not segment.is_hole:
-        return segment
-    for name in (segment.origin.expression, segment.origin.name):
-        value = _look_up(name, values) if name else None
-        if value is not None:
-            return replace(segment, text=value if isinstance(value, str) else str(value))
-    return segment
-
-
-def _look_up(name: str, values: Mapping[str, Any]) -> Any:
-    if name in values:
-        return values[name]
-    found: Any = values
-    for part in name.split("."):
-        if not isinstance(found, Mapping) or part not in found:
-            return None
-        found = found[part]
-    return found
+def _line(file: SourceFile, span: Span) -> int:
+    """Return the line in which a part begins, whitespace left out."""
+    written = file.text[span.start : span.end]
+    blank = len(written) - len(written.lstrip()) if written.strip() else 0
+    return file.position(span.start + blank)[0]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any
 
-from promptlint.layout import Guard, Layout, LayoutKind, Scope, Segment
+from promptlint.layout import Guard, Layout, LayoutKind, OriginKind, Scope, Segment
 from promptlint.prefix.measure import Measure
 from promptlint.prefix.reusable import Reusable
 from promptlint.reporters.mask import mask
@@ -14,6 +15,7 @@ from promptlint.source import Place
 from promptlint.words import counted
 
 _STRIP = 96
+_PATH = 28  # characters of a file and line beside a part
 _LETTER = {
     Scope.RELEASE: "=",
     Scope.PROCESS: "p",
@@ -49,19 +51,20 @@ _WITHIN = {
 class View:
     """One prompt to show: its measure now, and with stable text first; it may stand for its ``variants``.
 
-    ``model`` is the one that both are measured for.
+    ``lines`` are those that its segments stand in; ``model`` is the one that both are measured for.
     """
 
     layout: Layout
     measure: Measure
     reordered: Measure
+    lines: tuple[int, ...]
     variants: int = 1
     model: str = ""
 
 
 def scope_of(segment: Segment) -> Scope:
     """Return the scope to show: fixed text that no guard touches is of the release."""
-    if not segment.is_hole and segment.effective_scope is Scope.UNKNOWN:
+    if segment.origin.kind is OriginKind.LITERAL and segment.effective_scope is Scope.UNKNOWN:
         return Scope.RELEASE
     return segment.effective_scope if segment.effective_scope is not Scope.RELEASE else segment.scope
 
@@ -70,7 +73,8 @@ def render_layout(view: View, *, color: bool, width: int = 110) -> str:
     """Return the table, the strip and the reusable prefix of one prompt."""
     layout, measure = view.layout, view.measure
     profile = measure.profile
-    total = f"{'about ' if measure.estimated else ''}{counted(measure.total, 'token')} of fixed text"
+    of = "with the samples" if any(map(_is_sample, layout.segments)) else "of fixed text"
+    total = f"{'about ' if measure.estimated else ''}{counted(measure.total, 'token')} {of}"
     block = f", blocks of {profile.block_tokens}" if profile.block_tokens else ""
     lines = [f"{layout.name}: {total} ({measure.counter.name}), cache {profile.name}{block}"]
     if view.variants > 1:
@@ -90,23 +94,41 @@ def render_layout(view: View, *, color: bool, width: int = 110) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _is_sample(segment: Segment) -> bool:
+    return not segment.is_hole and segment.origin.kind is not OriginKind.LITERAL
+
+
 def _paint(text: str, scope: Scope, color: bool) -> str:
     return f"\x1b[38;5;{_COLOR[scope]}m{text}\x1b[0m" if color else text
 
 
 def _table(view: View, color: bool, width: int) -> list[str]:
-    heads = _heads(view.layout)
-    rows = [f"{'#':>4}  {'part':<10} {'tokens':>7}  {'changes':<10} text"]
+    heads, places = _heads(view.layout), _places(view)
+    wide = max(map(len, places), default=0)
+    rows = [f"{'#':>4}  {'part':<10} {'tokens':>7}  {'changes':<10} {'line':<{wide}}  text"]
     for index, segment in enumerate(view.layout.segments):
         scope = scope_of(segment)
         part = segment.role or segment.section.value
         tokens = "·" if segment.is_hole else f"{view.measure.tokens(index):,}"
-        changes = "-" if scope is Scope.RELEASE else scope.value
+        changes = _paint(f"{'-' if scope is Scope.RELEASE else scope.value:<10}", scope, color)
         guard = f"[{_guard(segment.guards[-1], heads)}] " if segment.guards else ""
         mark = _mark(segment)
-        shown = _preview(guard + _text(segment), width - 37 - len(mark)) + mark
-        rows.append(f"{index:>4}  {part:<10} {tokens:>7}  {_paint(f'{changes:<10}', scope, color)} {shown}")
+        shown = _preview(guard + _text(segment), width - 39 - wide - len(mark)) + mark
+        rows.append(f"{index:>4}  {part:<10} {tokens:>7}  {changes} {places[index]:<{wide}}  {shown}")
     return rows
+
+
+def _places(view: View) -> list[str]:
+    """Return where each part stands: its line, with the name of its file where the parts are of several."""
+    segments, lines = view.layout.segments, [f"{line}" for line in view.lines]
+    if len({segment.place.path for segment in segments}) < 2:
+        wide = max(map(len, ["line", *lines]), default=0)
+        return [f"{line:>{wide}}" for line in lines]
+    files = {segment.place.path: PurePosixPath(segment.place.path).name for segment in segments}
+    if len(set(files.values())) < len(files):
+        files = {path: path for path in files}
+    shown = (f"{files[segment.place.path]}:{line}" for segment, line in zip(segments, lines, strict=True))
+    return [f"…{place[1 - _PATH :]}" if len(place) > _PATH else place for place in shown]
 
 
 def _heads(layout: Layout) -> dict[Place, str]:
@@ -127,7 +149,7 @@ def _guard(guard: Guard, heads: Mapping[Place, str]) -> str:
 
 def _text(segment: Segment) -> str:
     if segment.text is not None:
-        return segment.text
+        return segment.text if segment.text.strip() else segment.text.replace("\n", "\\n")
     cause = f"  ({segment.cause.kind.value})" if segment.cause else ""
     return f"«{segment.origin.expression or segment.origin.name or segment.origin.why}»{cause}"
 
@@ -210,6 +232,8 @@ def _segment(view: View, index: int, heads: Mapping[Place, str]) -> dict[str, An
         "file": segment.place.path,
         "start": segment.place.span.start,
         "end": segment.place.span.end,
+        "line": view.lines[index],
+        "text": None if segment.text is None else mask(segment.text),
         "section": segment.section.value,
         "role": segment.role,
         "message": segment.message,

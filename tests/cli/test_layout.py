@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from textwrap import dedent
 
 Tree = Callable[[dict[str, str]], Path]
 Run = Callable[..., tuple[int, str, str]]
@@ -30,6 +31,69 @@ def test_json_and_sample_values(run: Run, tree: Tree) -> None:
     assert plain["segments"][-1]["tokens"] is None
     assert filled["segments"][-1]["tokens"] > 10
     assert filled["tokens"] > plain["tokens"]
+
+
+SECTIONS = """You are {{ bot.name }}.
+{% if user.premium %}Be quick.{% else %}Be thorough.{% endif %}
+{% for s in sections %}## {{ s.title }}
+{% for e in s.examples %}- {{ e }}
+{% endfor %}{% endfor %}{% for name, size in ports.items() %}{{ name }}: {{ size }}
+{% endfor %}{{ tags | join("; ") }} {{ user["name"] }} {{ rows[1].text }}"""
+GIVEN = {
+    "bot": {"name": "Mira"},
+    "user": {"premium": False, "name": "Ada"},
+    "sections": [{"title": "Fees", "examples": ["one", "two"]}, {"title": "Ports", "examples": []}],
+    "ports": {"Oslo": 3, "Rome": 1},
+    "tags": ["sea", "land"],
+    "rows": [{"text": "a"}, {"text": "b"}],
+    "tgas": [],
+}
+
+
+def test_samples_fill_loops_conditions_and_what_lies_deep(run: Run, tree: Tree) -> None:
+    tree({"a.j2": SECTIONS, "v.json": json.dumps(GIVEN)})
+    code, out, err = run("layout", "--isolated", "a.j2", "--context", "v.json", "--format", "json")
+    [shown] = json.loads(out)
+    assert code == 0
+    assert "".join(s["text"] for s in shown["segments"]) == (
+        "You are Mira.\nBe thorough.\n## Fees\n- one\n- two\n## Ports\nOslo: 3\nRome: 1\nsea; land Ada b"
+    )
+    assert err == "v.json: no part of a.j2 asks for 'tgas'\n"
+
+
+def test_samples_of_a_program(run: Run, tree: Tree) -> None:
+    program = """
+        from openai import OpenAI
+        def ask(rules, history, question):
+            text = "Rules:\\n"
+            for number, rule in enumerate(rules, 1):
+                text += f"{number}. {rule['text']}\\n"
+            messages = [{"role": "system", "content": text}, *history, {"role": "user", "content": question}]
+            return OpenAI().chat.completions.create(model="gpt-4o", messages=messages)
+    """
+    given = {
+        "rules": [{"text": "Be kind."}, {"text": "Be brief."}],
+        "history": [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hello."}],
+    }
+    tree({"a.py": dedent(program), "v.json": json.dumps(given)})
+    out = run("layout", "--isolated", "a.py:ask", "--context", "v.json", "--format", "json")[1]
+    parts = [(s["role"], s["text"]) for s in json.loads(out)[0]["segments"]]
+    assert "".join(text for role, text in parts if role == "system") == "Rules:\n1. Be kind.\n2. Be brief.\n"
+    assert parts[-3:] == [("user", "Hi."), ("assistant", "Hello."), ("user", None)]
+
+
+def test_each_part_is_told_with_its_place(run: Run, tree: Tree) -> None:
+    tree(
+        {
+            "texts.py": '\n\nRULES = "Answer from the handbook, in two sentences. "\n',
+            "app.py": "from texts import RULES\n\n\ndef system_prompt(name):\n    return RULES + f'You talk to {name}.'\n",
+        }
+    )
+    out = run("layout", "--isolated", "app:system_prompt")[1]
+    assert "texts.py:3  Answer from the handbook, in two sentences." in out
+    assert "app.py:5    You talk to" in out
+    tree({"a.j2": "{# of the desk #}\n" + TEMPLATE})
+    assert "   2  It is" in run("layout", "--isolated", "a.j2")[1]
 
 
 def test_bad_targets(run: Run, tree: Tree) -> None:
@@ -152,6 +216,11 @@ def say(client: OpenAI, question: str):
 """
 
 
+TWICE = """def both():
+    return system("kind", True), system("short", False)
+"""
+
+
 def test_variants_of_one_function_are_shown_once(run: Run, tree: Tree) -> None:
     tree({"app.py": VARIANTS})
     code, out, _ = run("layout", "--isolated", "app.py")
@@ -159,10 +228,15 @@ def test_variants_of_one_function_are_shown_once(run: Run, tree: Tree) -> None:
     heads = [line for line in out.splitlines() if "of fixed text (" in line]
     names = [head.partition(":")[0] for head in heads]
     assert names.count("request in say") == 2  # two requests, whatever they share
+    assert names.count("request in ask") == 1
+    assert not any(name.startswith("message") for name in names)  # a request shows its own
     assert sum(name.endswith("in system") for name in names) == 1
-    assert "  the longest request of " in out
+    tree({"app.py": VARIANTS.partition("def ask(")[0] + TWICE})
+    one = run("layout", "--isolated", "app.py")[1]
+    assert "  the longest of " in one
+    assert one.count("of fixed text (") == 1
     full = run("layout", "--isolated", "app.py", "--all")[1]
-    assert full.count("of fixed text (") > len(heads)
+    assert full.count("of fixed text (") > 1
     assert "the longest" not in full
     shown = json.loads(run("layout", "--isolated", "app.py", "--format", "json")[1])
     assert len(shown) == full.count("of fixed text (")
