@@ -13,8 +13,10 @@ from promptlint.frontends.python.evaluate import access, linking
 from promptlint.frontends.python.evaluate.machine import printed, unknown_like
 from promptlint.frontends.python.library.newest import is_newest
 from promptlint.frontends.python.readings import turns
+from promptlint.frontends.python.readings.beginnings import Beginning, beginning
 from promptlint.frontends.python.readings.rarely import is_called_when_full, is_large
 from promptlint.frontends.python.readings.speaking import speaks_to_a_model
+from promptlint.frontends.python.readings.unsent import is_never_sent
 from promptlint.frontends.python.syntax.nodes import remembered, walk
 from promptlint.frontends.python.values.forms import has_turns, is_history
 from promptlint.frontends.python.values.naming import HISTORY
@@ -36,6 +38,7 @@ _MAY_BE_TURNS = re.compile(
 )
 _AROUND = 40  # characters of fixed text in a message that is a turn: a name, a time
 _ANSWERS = re.compile(r"assistant|reply|answer|response|completion|choices", re.IGNORECASE)
+_MORE = re.compile(r"(\w+)\s*>\s*0")
 _CUT = "cut"
 
 
@@ -56,7 +59,9 @@ class HistoryWatch(ABC):
         called = getattr(node.value, "id", getattr(node.value, "attr", ""))
         rows = not turns and value.cause is None and _MAY_BE_TURNS.search(called) is not None
         newest_first = isinstance(value, Unknown) and value.cause is None and is_newest(node)
-        if called.isupper() or not (newest_first or ((turns or rows) and _keeps_last(node))):
+        begins = _begins(node, frame)
+        windowed = (turns and begins is not None) or (rows and _keeps_last(node))
+        if called.isupper() or not (newest_first or windowed):
             return result  # examples are a constant
         name = value.name if isinstance(value, (Unknown, ListV)) else "messages"
         place = frame.module.place(node)
@@ -68,7 +73,8 @@ class HistoryWatch(ABC):
             place,
             variant=_CUT if turns else ROWS,
         )
-        rare = _in_large_steps(m, node, frame) or _with_the_others(node, frame)
+        rare = (begins is not None and begins.in_steps) or _in_large_steps(m, node, frame)
+        rare = rare or _with_the_others(node, frame)
         if not turns and isinstance(result, Unknown):
             return result if rare else unknown_like(result, cause=cause)
         cut = Unknown(place, name=name, path=name, cause=None if rare else cause)
@@ -95,9 +101,9 @@ class HistoryWatch(ABC):
         index = node.slice
         if isinstance(index, ast.Slice):
             all_of_them = index.upper is None  # somebody begins anew
-            front = not (
-                all_of_them or isinstance(index.lower, ast.UnaryOp) or _in_large_steps(m, node, frame)
-            )
+            moves = beginning(index.upper, node.value, frame.func.node if frame.func else None)
+            rare = (moves is not None and moves.in_steps) or _in_large_steps(m, node, frame)
+            front = not (all_of_them or isinstance(index.lower, ast.UnaryOp) or rare)
         else:
             front = isinstance(index, ast.Constant) and index.value in (0, 1)
         if front:
@@ -215,6 +221,9 @@ class HistoryWatch(ABC):
     ) -> None:
         """``self.messages = self.messages[-n:]``: the kept history itself is cut."""
         cut = _cut_of(value) if HISTORY.search(name) and _SPEAKS.search(frame.module.source.text) else None
+        tree, method = frame.module.tree, frame.func.node if frame.func is not None else None
+        if cut is not None and tree is not None and method is not None and is_never_sent(name, method, tree):
+            return
         if cut is not None and cut.place is not None:
             self.observe(Observation("history-cut", cut.place, cut.what, cause=cut))
 
@@ -378,11 +387,25 @@ def _keeps_last(node: ast.Subscript) -> bool:
     )
 
 
+def _begins(node: ast.Subscript, frame: Frame) -> Beginning | None:
+    """Return where a slice up to the end begins."""
+    part = node.slice
+    if not isinstance(part, ast.Slice) or part.upper is not None or part.step is not None:
+        return None
+    return beginning(part.lower, node.value, frame.func.node if frame.func is not None else None)
+
+
 def _limits(m: Machine, turns: ast.expr, frame: Frame) -> Iterator[int]:
     """Yield the numbers of elements that a list has to have for the statement at hand to be run."""
     full = re.compile(rf"len\(\s*{re.escape(ast.unparse(turns))}\s*\)\s*>=?\s*([\w.]+)")
     for guard in m.guards:
-        if guard.kind == "if" and (found := full.search(guard.expression)):
+        more = _MORE.fullmatch(guard.expression)  # ``extra > 0`` of ``extra = len(turns) - 60``
+        if more and frame.func is not None:
+            over = beginning(ast.Name(more[1]), turns, frame.func.node)
+            limit = access.plain(m.evaluate(over.kept, frame)) if over is not None and over.kept else None
+            if isinstance(limit, int):
+                yield limit
+        elif guard.kind in ("if", "while") and (found := full.search(guard.expression)):
             named = found[1]
             value = frame.names.get(named) or linking.name_of(m, frame.module, named) or NONE
             limit = int(named) if named.isdecimal() else access.plain(value)
@@ -400,14 +423,17 @@ def _in_large_steps(m: Machine, node: ast.Subscript, frame: Frame) -> bool:
     cut = node.slice
     if not isinstance(cut, ast.Slice):
         return False
-    kept = access.plain(m.evaluate(cut.lower.operand, frame)) if isinstance(cut.lower, ast.UnaryOp) else None
-    if isinstance(kept, int) and any(is_large(limit, kept=kept) for limit in _limits(m, node.value, frame)):
-        return True
-    if isinstance(cut.lower, ast.UnaryOp):
+    begins = _begins(node, frame)
+    if begins is not None and begins.kept is not None:
+        kept = access.plain(m.evaluate(begins.kept, frame))
+        if isinstance(kept, int) and any(
+            is_large(limit, kept=kept) for limit in _limits(m, node.value, frame)
+        ):
+            return True
         tree, function = frame.module.tree, frame.func.node if frame.func is not None else None
         if tree is None or function is None or isinstance(function, ast.Lambda):
             return False
-        return is_called_when_full(tree, function, cut.lower.operand)
+        return is_called_when_full(tree, function, begins.kept)
     gone = access.plain(m.evaluate(cut.upper, frame)) if cut.upper is not None else None
     if isinstance(gone, int):
         return any(is_large(limit, gone=gone) for limit in _limits(m, node.value, frame))

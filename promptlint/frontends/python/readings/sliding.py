@@ -16,6 +16,7 @@ from __future__ import annotations
 import ast
 import re
 
+from promptlint.frontends.python.readings.beginnings import beginning
 from promptlint.frontends.python.readings.rarely import is_large
 from promptlint.frontends.python.readings.shapes import (
     exceeds,
@@ -189,10 +190,15 @@ def _in_a_large_step(part: ast.Subscript, test: ast.expr | None, body: Body) -> 
     """Tell whether a third of a full list or more goes: ``if len(turns) > 60: turns = turns[-20:]``, ``del turns[:20]``."""
     limit = body.number(test.comparators[0]) if isinstance(test, ast.Compare) else None
     at = part.slice
-    if limit is None or not isinstance(at, ast.Slice):
+    if not isinstance(at, ast.Slice):
         return False
-    if isinstance(at.lower, ast.UnaryOp):
-        kept = body.number(at.lower.operand)
+    begins = beginning(at.upper or at.lower, part.value, body.function)
+    if begins is not None and begins.in_steps:
+        return True
+    if limit is None:
+        return False
+    if begins is not None:
+        kept = body.number(begins.kept)
         return kept is not None and is_large(limit, kept=kept)
     gone = body.number(at.upper or at.lower)
     return gone is not None and is_large(limit, gone=gone)

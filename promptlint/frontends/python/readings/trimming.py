@@ -39,6 +39,7 @@ from promptlint.frontends.python.readings.turnlists import (
     read,
     script_of,
 )
+from promptlint.frontends.python.readings.unsent import is_never_sent
 from promptlint.frontends.python.readings.withholding import reduced, withdrawn, withheld
 from promptlint.frontends.python.readings.wrapping import wrapping
 from promptlint.frontends.python.syntax.nodes import definitions, walk, within
@@ -114,11 +115,20 @@ def trimming(module: Module) -> list[Layout]:
 
 
 def _often(seen: Seen, body: Body, tree: ast.Module) -> Seen:
-    """Leave out where the last turns are kept by a function that is called only when there are far more."""
+    """Leave out what is cut by a function that is called only when there are far more turns, or is never sent."""
     for what, node in seen:
-        kept = _end_of(node)
-        if kept is None or not is_called_when_full(tree, body.function, kept):
+        kept, list_ = _end_of(node), _list_of(node, body)
+        rare = kept is not None and is_called_when_full(tree, body.function, kept)
+        if not rare and not (list_ is not None and is_never_sent(list_, body.function, tree)):
             yield what, node
+
+
+def _list_of(node: ast.AST, body: Body) -> str | None:
+    """Return the attribute that becomes the end of a list: ``self.log = self.log[-100:]``."""
+    if not isinstance(node, ast.Subscript):
+        return None
+    target = next((one.targets[0] for one in body.of(ast.Assign) if one.value is node), node.value)
+    return target.attr if isinstance(target, ast.Attribute) else None
 
 
 def _end_of(node: ast.AST) -> ast.expr | None:
