@@ -129,14 +129,13 @@ class Outcome:
 
 def mix(parent: bytes, *parts: Key) -> bytes:
     """Return the key of a prefix that goes on from ``parent``; no two part lists give the same bytes."""
-    digest = blake2b(parent, digest_size=_DIGEST)
+    data = [parent]
     for part in parts:
         if isinstance(part, int):
             part = str(part)
-        data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
-        digest.update(len(data).to_bytes(8, "little"))
-        digest.update(data)
-    return digest.digest()
+        plain = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
+        data += (len(plain).to_bytes(8, "little"), plain)
+    return blake2b(b"".join(data), digest_size=_DIGEST).digest()
 
 
 def section_order(order: Sequence[str]) -> tuple[str, ...]:

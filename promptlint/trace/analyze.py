@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from promptlint.catalog.profile import Granularity, Profile
 from promptlint.errors import InputError, NothingToCheckError
@@ -15,8 +17,9 @@ from promptlint.trace.explain.findings import finding_of
 from promptlint.trace.explain.group import Group, Groups
 from promptlint.trace.explain.outcome import Outcome
 from promptlint.trace.explain.price import price_of
+from promptlint.trace.explain.rollout import Rollouts
 from promptlint.trace.intake import Intake
-from promptlint.trace.model import Hashed, Request
+from promptlint.trace.model import Hashed, Mark, Part, Request
 from promptlint.trace.options import DEFAULT_BLOCK, Options
 from promptlint.trace.readers import Entry, Log, open_log
 from promptlint.trace.readers.requests import build
@@ -135,6 +138,10 @@ class _Run:
         self._explainers: dict[str, Explainer] = {}
         self._profiles: dict[tuple[str, str, date | None], Profile | None] = {}
         self._groups = Groups()
+        self._rollouts = Rollouts()
+        self._faults = 0
+        self._found: list[tuple[int, dict[str, Any]]] = []  # with their places among all faults
+        self._known: WeakValueDictionary[tuple[bytes, int, Mark | None], Part] = WeakValueDictionary()
         self._builder: Builder | None = None
         self._encoder: Encoder | None = None
 
@@ -183,6 +190,7 @@ class _Run:
             explainer = Explainer(profile, self.options.min_lost)
             self._explainers[f"{key}/{request.model}"] = explainer
         outcome = explainer.explain(request)
+        self._rollouts.see(request)
         self.result.tally.add(outcome)
         if profile and profile.hosted:
             self.result.hosted.send(request, profile, outcome.sizes)
@@ -190,13 +198,15 @@ class _Run:
         if self.options.rows:
             self.result.rows.append(row_of(outcome, usd))
         if outcome.is_fault:
-            self._report(outcome, profile, usd)
+            self._faults += 1
+            if not self._rollouts.holds(outcome, self._faults):
+                self._report(outcome, profile, usd, self._faults)
 
-    def _report(self, outcome: Outcome, profile: Profile | None, usd: float | None) -> None:
+    def _report(self, outcome: Outcome, profile: Profile | None, usd: float | None, place: int) -> None:
         self._groups.add(outcome, usd)
-        if len(self.result.findings) < self.options.max_findings:
+        if len(self._found) < self.options.max_findings:
             grain = (profile.block_tokens if profile else None) or self.result.block
-            self.result.findings.append(finding_of(outcome, usd, grain, self.options.show_text))
+            self._found.append((place, finding_of(outcome, usd, grain, self.options.show_text)))
         else:
             self.result.findings_left_out += 1
 
@@ -246,9 +256,18 @@ class _Run:
         )
         if not encoded.sizes:
             return request
-        sized = zip(request.parts, encoded.sizes, strict=True)
-        parts = tuple(p if p.tokens is not None else replace(p, tokens=size) for p, size in sized)
-        return replace(request, parts=parts, encoded=None)
+        parts = map(self._sized, request.parts, encoded.sizes)
+        return replace(request, parts=tuple(parts), encoded=None)
+
+    def _sized(self, part: Part, size: int) -> Part:
+        """Return a part with its size: the same object for each request that has it there and is still remembered."""
+        if part.tokens is not None:
+            return part
+        key = (part.digest, part.index, part.mark)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = replace(part, tokens=size)
+        return known
 
     def tokens(self, request: Request) -> Tokens:
         """Return what blocks are made of if this is the first request with text."""
@@ -272,6 +291,10 @@ class _Run:
 
     def finish(self, tables: list[Columns]) -> None:
         """Hand over what was collected."""
+        for place, outcome in self._rollouts.released():
+            profile = self._profile(outcome.request)
+            self._report(outcome, profile, price_of(outcome, profile), place)
+        self.result.findings = [row for _, row in sorted(self._found, key=itemgetter(0))]
         self.result.groups = self._groups.ranked()
         if self._builder is not None and len(self._builder):
             columns = self._builder.build(in_time_order=self.options.order == "time")

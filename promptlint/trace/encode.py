@@ -85,8 +85,9 @@ class Tokens:
 class Encoder:
     """Gives the block keys of requests. ``encode`` is None for blocks of bytes instead of tokens.
 
-    Two things are remembered: the ids of a piece of text, and what a piece does to a chain that
-    stands at a certain point. A prompt that begins like an earlier one costs look-ups only.
+    Three things are remembered: the ids of a piece of text, what a piece does to a chain that stands at a
+    certain point, and what a whole part does, with its size. A prompt that begins like an earlier one costs
+    one look-up a part.
     """
 
     block: int
@@ -94,6 +95,8 @@ class Encoder:
     name: str = ""
     _ids: _Memory = field(default_factory=_Memory)
     _steps: _Memory = field(default_factory=_Memory)
+    _parts: _Memory = field(default_factory=_Memory)
+    _sizes: _Memory = field(default_factory=_Memory)
 
     def request(self, request: Request) -> tuple[Keys, int]:
         """Return the chained keys of a request's full blocks, and its length."""
@@ -102,13 +105,12 @@ class Encoder:
         before, rest = _START
         found: list[bytes] = []
         for part in request.parts:
-            for piece in self._pieces(part):
-                known = self._steps.get((before, rest, piece))
-                if known is None:
-                    known = self._step(before, rest, piece, width)
-                (keys, before, rest, size), _ = known
-                found.append(keys)
-                length += size
+            known = self._parts.get((before, rest, part.digest))
+            if known is None:
+                known = self._part(before, rest, part, width)
+            (keys, before, rest, size), _ = known
+            found.append(keys)
+            length += size
         return np.frombuffer(b"".join(found), dtype=np.uint64), length // unit
 
     def encoded(self, request: Request) -> Encoded:
@@ -116,12 +118,35 @@ class Encoder:
         keys, length = self.request(request)
         sizes: tuple[int, ...] = ()
         if request.usage is None and self.encode is not None:
-            sizes = tuple(self.count(p.text) if p.tokens is None else p.tokens for p in request.parts)
+            sizes = tuple(self._size(p) if p.tokens is None else p.tokens for p in request.parts)
         return Encoded(keys.tobytes(), length, self.name, sizes)
+
+    def _size(self, part: Part) -> int:
+        known = self._sizes.get(part.digest)
+        if known is None:
+            known = (self.count(part.text), 0)
+            self._sizes.put(part.digest, known[0], 200)
+        size: int = known[0]
+        return size
 
     def count(self, text: str) -> int:
         """Return the tokens of a text."""
         return sum(len(self._data(piece)) for piece in _cut(text)) // 4
+
+    def _part(self, before: bytes, rest: bytes, part: Part, width: int) -> Any:
+        """Hash on by a whole part, and remember the way."""
+        key, length = (before, rest, part.digest), 0
+        found: list[bytes] = []
+        for piece in self._pieces(part):
+            known = self._steps.get((before, rest, piece))
+            if known is None:
+                known = self._step(before, rest, piece, width)
+            (keys, before, rest, size), _ = known
+            found.append(keys)
+            length += size
+        value = (b"".join(found), before, rest, length)
+        self._parts.put(key, value, 300 + len(value[0]))
+        return value, 0
 
     def _step(self, before: bytes, rest: bytes, piece: str | bytes, width: int) -> Any:
         """Hash on by one piece, and remember the way."""

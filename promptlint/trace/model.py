@@ -120,7 +120,7 @@ class Request:
         """Return the counted, else the estimated size."""
         return self.usage.input if self.usage else max(1, round(self.weight))
 
-    @property
+    @cached_property
     def marks(self) -> list[int]:
         """Return the indices of the parts that carry a mark."""
         return [i for i, part in enumerate(self.parts) if part.mark]

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from promptlint.trace.analyze import analyze
+from promptlint.trace.explain.ledger import Keys, Ledger
+from promptlint.trace.model import Request
 from promptlint.trace.options import Options
 from tests.trace.provider import Provider, chat, claude, manual
 
@@ -31,7 +33,57 @@ def test_fault(
     send(log)
     found = findings(log.rows, write_log)
     assert {(row["line"], row["kind"]) for row in found} == {(line, kind) for line in lines}
-    assert all(row["cost"]["tokens"] > 0 for row in found)
+    # Under a minimum nothing could have been read, so that nothing is lost.
+    assert all((row["cost"]["tokens"] > 0) is (kind != "below-minimum") for row in found)
+
+
+def test_a_conversation_that_grows_past_the_minimum_has_no_fault(write_log: Callable[..., Path]) -> None:
+    log = Provider("openai")
+    for turn in range(3):
+        log.send(chat(manual("a kiosk", 50), *TALK[: 2 * turn + 1]), thread="t")
+    assert analyze([write_log(*log.rows)], [], Options()).findings == []
+
+
+@pytest.mark.parametrize(
+    ("texts", "kinds"),
+    [
+        # Four conversations with each version of the text; and two groups of users side by side.
+        ("AAAABBBB", ["other"]),
+        ("ABABABAB", ["per-user"]),
+        ("AAAABBBA", ["per-user"]),
+        ("AB", ["per-user"]),
+    ],
+)
+def test_a_new_version_of_a_text_is_no_other_user(
+    texts: str, kinds: list[str], write_log: Callable[..., Path]
+) -> None:
+    versions = {"A": "Answer in full sentences.", "B": "Answer with a table where one helps."}
+    log = Provider("openai")
+    for number, version in enumerate(texts):
+        log.send(chat(f"{versions[version]}\n{MANUAL}", f"Question {number}?"), thread=f"t{number}")
+    result = analyze([write_log(*log.rows)], [], Options())
+    assert [row["kind"] for row in result.findings] == kinds
+    assert [group.kind for group in result.groups] == kinds
+
+
+def test_a_growing_conversation_asks_once_for_its_parameters(
+    write_log: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What holds for a whole request is not asked for each of its parts: that took the cube of the turns."""
+    asked: list[str] = []
+    real = Ledger._keys_of
+
+    def counted(self: Ledger, request: Request, section: str) -> Keys:
+        asked.append(section)
+        return real(self, request, section)
+
+    monkeypatch.setattr(Ledger, "_keys_of", counted)
+    log = Provider("openai")
+    talk = [TALK[n % len(TALK)] + f" ({n})" for n in range(79)]
+    for turn in range(40):
+        log.send(chat(MANUAL, *talk[: 2 * turn + 1]), thread="t")
+    analyze([write_log(*log.rows)], [], Options())
+    assert len(asked) <= 4 * 40  # two sections of this request, and one of that before it
 
 
 def same(log: Log) -> None:

@@ -200,7 +200,7 @@ class Explainer:
         lost = reusable - base.read
         result = replace(base, reusable=round(reusable), lost=round(lost))
         if reading.obstacle is Obstacle.BELOW_MINIMUM or reusable < ledger.minimum:
-            return self._below(result, before, entry, reusable, ledger)
+            return self._below(result, entry, reusable, ledger, grown=spot is None)
         if not self._enough(lost, reusable, profile):
             return None
         if stranger:
@@ -234,10 +234,15 @@ class Explainer:
         return replace(result, reason=Reason.MARKS, kind=Kind.BREAKPOINT_MISPLACED, detail=said)
 
     def _below(
-        self, result: Outcome, before: Entry, entry: Entry, reusable: float, ledger: Ledger
+        self, result: Outcome, entry: Entry, reusable: float, ledger: Ledger, *, grown: bool
     ) -> Outcome | None:
-        """Report a prefix under the minimum where somebody wanted it cached."""
-        wanted = bool(entry.request.marks) or reusable >= ledger.minimum * 0.5
+        """Report a prefix under the minimum where somebody wanted it cached; a conversation that grows reaches it."""
+        request = entry.request
+        if grown:
+            parts = (request.parts[mark] for mark in request.marks)
+            wanted = any(part.section is not Section.MESSAGES for part in parts)
+        else:
+            wanted = bool(request.marks) or reusable >= ledger.minimum * 0.5
         if (
             not wanted
             or result.read
@@ -252,8 +257,8 @@ class Explainer:
             result,
             reason=Reason.BELOW_MINIMUM,
             kind=Kind.BELOW_MINIMUM,
-            lost=round(reusable),
-            reusable=round(reusable),
+            lost=0,
+            reusable=0,
             detail=said,
         )
 

@@ -7,7 +7,7 @@ from typing import Any
 from promptlint.findings import Severity
 from promptlint.layout import Kind, Scope
 from promptlint.trace.explain.codes import code_of
-from promptlint.trace.explain.outcome import Outcome
+from promptlint.trace.explain.outcome import Outcome, Reason
 from promptlint.trace.explain.redact import excerpt, redacted
 from promptlint.words import counted
 
@@ -37,6 +37,8 @@ def severity_of(lost: int) -> Severity:
 
 def message_of(outcome: Outcome, show_text: bool) -> str:
     """Return what happened to a request, in one or two sentences."""
+    if outcome.reason is Reason.BELOW_MINIMUM:
+        return f"{outcome.reason.value}: {outcome.detail}, and nothing shorter is cached"
     read = f"{outcome.lost:,} of {counted(outcome.reusable, 'reusable token')} not read"
     diff = outcome.difference
     if diff is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -69,6 +69,8 @@ class Ledger:
 
     profile: Profile
     _written: OrderedDict[bytes, dict[Keys, Written]] = field(default_factory=OrderedDict)
+    _asked: Request | None = None  # whose keys are known, by the section that an entry ends in
+    _by_section: dict[str, Keys] = field(default_factory=dict)
 
     @property
     def by_marks(self) -> bool:
@@ -150,7 +152,7 @@ class Ledger:
     def write(self, entry: Entry) -> None:
         """Remember what a request writes and touches."""
         request = entry.request
-        places = self.marks(request) if self.by_marks else list(range(len(entry.chain)))
+        places: Sequence[int] = self.marks(request) if self.by_marks else range(len(entry.chain))
         limit = self.profile.max_breakpoints
         if self.by_marks and limit and len(places) > limit:
             places = [] if self.profile.overflow == "error_400" else places[-limit:]
@@ -202,10 +204,17 @@ class Ledger:
         A parameter does not count where the profile says that the part's section survives its
         change, nor where the profile does not know it, unless it is known to change the prompt.
         """
+        section = "response_schema" if part.kind == "schema" else part.section.value
+        if self._asked is not request:
+            self._asked, self._by_section = request, {}
+        if section not in self._by_section:
+            self._by_section[section] = self._keys_of(request, section)
+        return self._by_section[section]
+
+    def _keys_of(self, request: Request, section: str) -> Keys:
         found = list(request.parameters.items())
         if any(item.kind == "image" for item in request.parts):
             found.append(("images", "yes"))
-        section = "response_schema" if part.kind == "schema" else part.section.value
         kept = []
         for name, value in found:
             survivors = self.profile.survives.get(_SURVIVES.get(name, name.rpartition(".")[2]))

@@ -32,7 +32,8 @@ class Outcome:
     """What became of one request.
 
     ``read`` tokens came from the cache (``counted`` says whether the log says so or the rules),
-    ``reusable`` could have, ``lost`` is the difference where somebody can mend it.
+    ``reusable`` could have, ``lost`` is the difference where somebody can mend it. Under a provider's minimum nothing
+    can be read: such a prefix is a fault where somebody wanted it cached, and loses nothing.
     """
 
     request: Request
@@ -53,4 +54,4 @@ class Outcome:
     @property
     def is_fault(self) -> bool:
         """Tell whether something should be mended."""
-        return self.kind is not None and self.lost > 0
+        return self.kind is not None and (self.lost > 0 or self.reason is Reason.BELOW_MINIMUM)
