@@ -92,7 +92,15 @@ def variants(found: Sequence[Inspected]) -> list[list[Inspected]]:
         else:
             group.append(one)
             group.sort(key=_weight, reverse=True)
-    return groups
+    # Of one function the requests first: a message beside them is a part of one, changed on its way.
+    owners = [group[0].layout.name.rpartition(" in ")[2] for group in groups]
+    return sorted(
+        groups,
+        key=lambda group: (
+            owners.index(group[0].layout.name.rpartition(" in ")[2]),
+            group[0].layout.kind is not LayoutKind.REQUEST,
+        ),
+    )
 
 
 def _weight(one: Inspected) -> tuple[bool, int]:

@@ -228,7 +228,7 @@ class _Run:
         return [self._per_file(f) for f in marked]
 
     def _with_edits(self, finding: Finding) -> Finding:
-        if finding.code not in ("PL201", "PL202"):
+        if finding.code not in ("PL201", "PL202", "PL301"):
             return finding
         from promptlint.fixes.order import place_of, with_order
 

@@ -12,6 +12,7 @@ _LISTINGS = frozenset({"listdir", "glob", "iglob", "iterdir", "rglob"})
 """Calls whose elements can be compared; those of ``scandir`` and ``walk`` cannot."""
 
 
+_OF_LISTINGS = frozenset({"PL202", "PL301"})  # in a text, and as tools
 _INTO_TEXT = ("formatted here", "given as ")
 """How the notes of the steps begin in which a value enters a text."""
 
@@ -26,7 +27,7 @@ def with_order(finding: Finding, source: SourceFile | None) -> Finding:
         return finding
     if finding.code == "PL201":
         edits = _around_join(source, place_of(finding))
-    elif finding.code == "PL202":
+    elif finding.code in _OF_LISTINGS:
         edits = _around_listing(source, place_of(finding))
     else:
         return finding
@@ -39,10 +40,12 @@ def place_of(finding: Finding) -> Place:
     That is the first step that formats it or passes it on. What stands around it may be a join as well, of
     parts whose order has a meaning.
     """
-    if finding.code == "PL202":
+    if finding.code in _OF_LISTINGS:
         return finding.origin or finding.primary
     steps = (step.place for step in finding.related if step.note.startswith(_INTO_TEXT))
-    return next(steps, finding.related[0].place if finding.related else finding.primary)
+    # A collection that is joined where it enters the prompt has only been returned since.
+    returned = not finding.related or finding.related[0].note.startswith("returned by ")
+    return next(steps, finding.primary if returned else finding.related[0].place)
 
 
 def _around_join(source: SourceFile, place: Place) -> tuple[Edit, ...]:

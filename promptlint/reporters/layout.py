@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from promptlint.layout import Guard, Layout, LayoutKind, OriginKind, Scope, Segment
+from promptlint.layout import Guard, Layout, LayoutKind, OriginKind, Scope, Section, Segment
 from promptlint.prefix.measure import Measure
 from promptlint.prefix.reusable import Reusable
 from promptlint.reporters.mask import mask
@@ -106,16 +106,36 @@ def _table(view: View, color: bool, width: int) -> list[str]:
     heads, places = _heads(view.layout), _places(view)
     wide = max(map(len, places), default=0)
     rows = [f"{'#':>4}  {'part':<10} {'tokens':>7}  {'changes':<10} {'line':<{wide}}  text"]
-    for index, segment in enumerate(view.layout.segments):
+    for first, end in _rows(view.layout.segments):
+        segment = view.layout.segments[first]
         scope = scope_of(segment)
         part = segment.role or segment.section.value
-        tokens = "·" if segment.is_hole else f"{view.measure.tokens(index):,}"
+        tokens = "·" if segment.is_hole else f"{sum(map(view.measure.tokens, range(first, end))):,}"
         changes = _paint(f"{'-' if scope is Scope.RELEASE else scope.value:<10}", scope, color)
         guard = f"[{_guard(segment.guards[-1], heads)}] " if segment.guards else ""
-        mark = _mark(segment)
-        shown = _preview(guard + _text(segment), width - 39 - wide - len(mark)) + mark
-        rows.append(f"{index:>4}  {part:<10} {tokens:>7}  {changes} {places[index]:<{wide}}  {shown}")
+        mark = _mark(view.layout.segments[end - 1])
+        text = " ".join(map(_text, view.layout.segments[first:end]))
+        shown = _preview(guard + text, width - 39 - wide - len(mark)) + mark
+        rows.append(f"{first:>4}  {part:<10} {tokens:>7}  {changes} {places[first]:<{wide}}  {shown}")
     return rows
+
+
+def _rows(segments: Sequence[Segment]) -> Iterator[tuple[int, int]]:
+    """Yield what stands in one row, from and to: of a tool, which is many small pieces of JSON, all up to a value."""
+    first = 0
+    for at in range(1, len(segments) + 1):
+        before, after = segments[at - 1], segments[at] if at < len(segments) else None
+        together = (
+            after is not None
+            and not (before.is_hole or after.is_hole or before.breakpoint)
+            and before.section is after.section is Section.TOOLS
+            and (before.guards, before.scope, before.place.path)
+            == (after.guards, after.scope, after.place.path)
+            and before.message == after.message
+        )
+        if not together:
+            yield first, at
+            first = at
 
 
 def _places(view: View) -> list[str]:

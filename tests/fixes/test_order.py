@@ -56,12 +56,39 @@ def mended(make: Make, code: str, text: str, part: str) -> str | None:
             "Path('d').iterdir()",
             "for p in sorted(Path('d').iterdir()):\n    pass\n",
         ),
+        (
+            "PL301",
+            "tools = [load(p) for p in d.glob('*.json')]",
+            "d.glob('*.json')",
+            "tools = [load(p) for p in sorted(d.glob('*.json'))]",
+        ),
+        ("PL301", "tools = list(set(tools))", "set(tools)", None),  # definitions have no order
         ("PL202", "for e in os.scandir(d):\n    pass\n", "os.scandir(d)", None),
         ("PL101", 'x = ", ".join(tags)', '", ".join(tags)', None),
     ],
 )
 def test_edits(make_finding: Make, code: str, text: str, part: str, expected: str | None) -> None:
     assert mended(make_finding, code, text, part) == expected
+
+
+RETURNED = """
+from openai import OpenAI
+TOPICS = {"food", "room", "noise"}
+GUIDE = "Sort a review into one topic and one mood, and quote the passage that shows the topic. " * 4
+def prompt():
+    return f"Topics: {', '.join(TOPICS)}\\n{GUIDE}"
+def ask(review):
+    return OpenAI().chat.completions.create(model="gpt-4o", messages=[
+        {"role": "system", "content": prompt()}, {"role": "user", "content": review}])
+"""
+
+
+def test_what_is_joined_where_it_enters_the_prompt(tmp_path: Path) -> None:
+    """The steps of such a finding are calls that only return the text."""
+    (tmp_path / "a.py").write_text(RETURNED)
+    report = check(Request(("a.py",), Config(root=tmp_path, cache=False), tmp_path))
+    made = plan(report.active, report.load)
+    assert made.texts["a.py"] == RETURNED.replace("join(TOPICS)", "join(sorted(TOPICS))")
 
 
 def test_overlapping_fixes_wait_for_the_next_run(make_finding: Make) -> None:

@@ -66,6 +66,18 @@ def test_a_new_version_of_a_text_is_no_other_user(
     assert [group.kind for group in result.groups] == kinds
 
 
+def test_examples_that_are_drawn_anew_are_one_cause(write_log: Callable[..., Path]) -> None:
+    """However many of the first ones happen to be those of the request before."""
+    pool = [f"- Case {n}: the {word} was late, and nobody was told." for n, word in enumerate("abcdefgh")]
+    drawn = [(0, 1, 2, 3, 4, 5), (0, 1, 2, 6, 3, 7), (0, 1, 2, 6, 3, 4), (5, 1, 2, 6, 3, 4)]
+    log = Provider("openai")
+    for number, chosen in enumerate(drawn):
+        examples = "\n".join(pool[n] for n in chosen)
+        log.send(chat(f"Examples:\n{examples}\n\n{MANUAL}", f"Question {number}?"), thread=f"t{number}")
+    result = analyze([write_log(*log.rows)], [], Options())
+    assert [(group.kind, group.requests) for group in result.groups] == [("random", 3)]
+
+
 def test_a_growing_conversation_asks_once_for_its_parameters(
     write_log: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,8 @@ _LINE = 2000
 _WORDS = 400  # of a line that are compared one by one
 _PIECE = 12  # characters from which on equal text in two lines is no chance
 _ABOVE = 3  # lines before the difference that are looked at: the heading of a list
+_HEADING = re.compile(r"#+ |[^-*\d].{0,60}:$|<\w+>$")
+_READ = 8000  # characters before a difference in which the heading of its block is looked for
 
 
 class Shape(StrEnum):
@@ -53,6 +55,20 @@ class Difference:
     old_part: Part | None
     new_part: Part | None
     behind: int
+
+    def heading(self, *, near: bool = False) -> str:
+        """Return the last line before the change that announces a block; ``near`` if no blank line stands between.
+
+        Of what the block holds, any of the first lines may be as they were.
+        """
+        part = self.old_part
+        lines = part.text[max(0, self.char - _READ) : self.char].splitlines() if part is not None else []
+        for line in reversed(lines):
+            if _HEADING.match(line.strip()):
+                return line.strip()
+            if near and not line.strip():
+                break
+        return ""
 
     @property
     def section(self) -> Section:

@@ -171,17 +171,23 @@ def _rendered(diff: Difference, a: Part, b: Part) -> Verdict | None:
     return None
 
 
+_EXAMPLES = re.compile(r"\b(?:few[- ]shot|examples?|samples?|demonstrations?)\b", re.IGNORECASE)
+
+
 def _by_place(diff: Difference, same_talk: bool) -> Verdict:
     """Return a verdict from the size of the change, the label and the sessions on both sides."""
     long = max(len(diff.old), len(diff.new)) > 160 or "\n" in diff.new.strip() or "\n" in diff.old.strip()
-    around = f"{diff.before} {diff.old[:80]} {diff.new[:80]}"
+    heading = diff.heading(near=True)
+    around = f"{heading} {diff.before} {diff.old[:80]} {diff.new[:80]}"
+    if _EXAMPLES.search(around if long else heading):
+        return Kind.RANDOM, Confidence.MEDIUM, "another choice of examples"
     if long:
-        if re.search(r"\b(?:few[- ]shot|examples?|samples?|demonstrations?)\b", around, re.IGNORECASE):
-            return Kind.RANDOM, Confidence.MEDIUM, "another choice of examples"
         if says(Kind.RETRIEVED, around) or same_talk:
             return Kind.RETRIEVED, Confidence.MEDIUM, "another block of text stands there"
     if found := by_label(diff):
         return found
+    if heading and (told := labelled(heading)) is not None:
+        return told[0], Confidence.LOW, f"the heading says it: {told[1]}"
     if not same_talk and diff.section is not Section.MESSAGES:
         return Kind.PER_USER, Confidence.LOW, "a text that differs from one conversation to the other"
     if long:

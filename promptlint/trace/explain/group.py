@@ -10,6 +10,9 @@ from promptlint.layout import Kind
 from promptlint.trace.explain.outcome import Outcome, Reason
 
 Key = tuple[str, ...]
+_BLOCKS = frozenset(
+    {Kind.RANDOM, Kind.RETRIEVED}
+)  # many lines, of which some may be those of the request before
 
 
 @dataclass(slots=True)
@@ -68,6 +71,8 @@ def _key(outcome: Outcome) -> Key:
         place = (diff.section.value, str(diff.part if diff.section.value != "messages" else ""), *words[-4:])
         if outcome.kind is Kind.HISTORY_REWRITE:
             place = (diff.section.value, diff.shape.value)
+        elif outcome.kind in _BLOCKS:
+            place = (*place[:2], diff.heading())
     elif outcome.reason is Reason.PARAMETER:
         place = (outcome.detail,)
     return (outcome.reason.value, str(outcome.kind), outcome.profile, *place)

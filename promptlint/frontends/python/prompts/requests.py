@@ -21,7 +21,7 @@ from promptlint.frontends.python.readings.shapes import last_name
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.forms import promptish
 from promptlint.frontends.python.values.naming import HISTORY
-from promptlint.frontends.python.values.pieces import Alt
+from promptlint.frontends.python.values.pieces import Alt, Hole
 from promptlint.frontends.python.values.values import (
     ABSENT,
     Choice,
@@ -213,6 +213,8 @@ def _parameters(
             place = (place_of(value) if at is node else None) or frame.module.place(at)
             called = name if what != "key" else f"key:{name}"
             whole = _parameter(called, value, place)
+            if what == "key" and (counted := _counted(m, value)) is not None:
+                whole = replace(whole, scope=counted.scope, cause=counted)
             if (
                 what == "key"
                 and whole.cause is None
@@ -260,6 +262,15 @@ def _parameter(name: str, value: Value, place: Place) -> Parameter:
         choices if several else (),
         tuple(_switches(value)) if several else (),
     )
+
+
+def _counted(m: Machine, value: Value) -> Cause | None:
+    """Return why a cache key changes with each round of the loop around a call: ``f"{task}-{step}"``."""
+    loops = emitter_of(m).loops
+    for part in value.parts if isinstance(value, Str) else ():
+        if isinstance(part, Hole) and part.loop and part.loop in loops and part.cause is None:
+            return Cause(Kind.COUNTER, Scope.REQUEST, part.expression, Confidence.HIGH, part.place)
+    return None
 
 
 def _told_by_name(m: Machine, value: Value, place: Place) -> Cause | None:

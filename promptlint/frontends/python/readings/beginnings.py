@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from promptlint.frontends.python.syntax.nodes import remembered, walk
 
+_OF_NUMBERS = frozenset(("max", "min", "int", "abs", "round"))
 _FAR = 6  # names that are looked up one after the other
 
 
@@ -75,20 +76,22 @@ def _is_step(node: ast.AST) -> bool:
 
 
 def _reach(bound: ast.expr, function: ast.AST | None) -> Iterator[ast.AST]:
-    """Yield the parts of an expression, and of what the names in it are set to."""
-    waiting: list[ast.expr] = [bound]
+    """Yield the parts of a sum, and of what the names in it are set to; what other functions make is not looked into."""
+    waiting: list[ast.AST] = [bound]
     seen: set[str] = set()
-    for expression in waiting:  # grows meanwhile
-        for node in walk(expression):
-            yield node
-            if (
-                isinstance(node, ast.Name)
-                and node.id not in seen
-                and function is not None
-                and len(seen) < _FAR
-            ):
-                seen.add(node.id)
-                waiting.extend(set_in(function).get(node.id, []))
+    for node in waiting:  # grows meanwhile
+        yield node
+        if isinstance(node, ast.Name) and node.id not in seen and function is not None and len(seen) < _FAR:
+            seen.add(node.id)
+            waiting.extend(set_in(function).get(node.id, []))
+        elif isinstance(node, ast.BinOp):
+            waiting += (node.left, node.right)
+        elif isinstance(node, ast.UnaryOp):
+            waiting.append(node.operand)
+        elif isinstance(node, ast.IfExp):
+            waiting += (node.body, node.orelse)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _OF_NUMBERS:
+            waiting += node.args
 
 
 @remembered

@@ -44,6 +44,19 @@ def test_keys_of_one_request(mapping: str, name: str) -> None:
     assert [other for other in found if other.startswith("key:")] == [name]
 
 
+@pytest.mark.parametrize(
+    ("loop", "key", "scope"),
+    [
+        ("for step in range(40):", "f'{chat_id}-{step}'", Scope.REQUEST),
+        ("for step in range(40):", "f'{chat_id}-v3'", Scope.UNKNOWN),
+        ("for desk in text.desks:", "f'desk-{desk.name}'", Scope.UNKNOWN),
+    ],
+)
+def test_a_key_with_the_number_of_the_round(loop: str, key: str, scope: Scope) -> None:
+    call = f"client.chat.completions.create(model='m', messages=messages, prompt_cache_key={key})"
+    assert parameters(f"{loop}\n        {call}")["key:prompt_cache_key"].scope is scope
+
+
 def test_other_entries_are_left_out() -> None:
     call = 'client.chat.completions.create(model="m", messages=messages, extra_headers={"x-request-id": uuid.uuid4().hex})'
     assert not any(name.startswith("key:") for name in parameters(call))

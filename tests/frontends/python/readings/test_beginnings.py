@@ -88,7 +88,9 @@ def test_what_stays(bound: str, kept: str | None, in_steps: bool) -> None:
     assert (found.kept and ast.unparse(found.kept), found.in_steps) == (kept, in_steps)
 
 
-@pytest.mark.parametrize("bound", ["len(others) - n", "-1", "n", "len(others) % 9", "'%s' % n"])
+@pytest.mark.parametrize(
+    "bound", ["len(others) - n", "-1", "n", "len(others) % 9", "'%s' % n", "safe(turns, len(turns) - n)"]
+)
 def test_no_window(bound: str) -> None:
     assert beginning(ast.parse(bound, mode="eval").body, ast.Name("turns"), None) is None
 
