@@ -181,9 +181,8 @@ def _by_place(diff: Difference, same_talk: bool) -> Verdict:
     around = f"{heading} {diff.before} {diff.old[:80]} {diff.new[:80]}"
     if _EXAMPLES.search(around if long else heading):
         return Kind.RANDOM, Confidence.MEDIUM, "another choice of examples"
-    if long:
-        if says(Kind.RETRIEVED, around) or same_talk:
-            return Kind.RETRIEVED, Confidence.MEDIUM, "another block of text stands there"
+    if long and (says(Kind.RETRIEVED, around) or same_talk):
+        return Kind.RETRIEVED, Confidence.MEDIUM, "another block of text stands there"
     if found := by_label(diff):
         return found
     if heading and (told := labelled(heading)) is not None:
