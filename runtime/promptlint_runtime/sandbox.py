@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -77,6 +78,15 @@ class Bounded(ImmutableSandboxedEnvironment):
         if sum(map(len, texts)) > MAX_CHARACTERS:
             raise ValueError(f"a text of over {MAX_CHARACTERS:,} characters")
         return "".join(texts)
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """Return an attribute; a text that writes a date or time has those of a `datetime`, as JSON has none."""
+        if isinstance(obj, str) and not hasattr(obj, attribute):
+            try:
+                obj = datetime.fromisoformat(obj)
+            except ValueError:
+                pass
+        return super().getattr(obj, attribute)
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
         """Refuse products that would fill the memory."""
