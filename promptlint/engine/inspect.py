@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from promptlint.config import Config
 from promptlint.discover import discover, project_listing
 from promptlint.engine.judge import Judge
-from promptlint.engine.samples import Samples, unused
+from promptlint.engine.samples import filled, unused
 from promptlint.engine.settled import unshown
 from promptlint.engine.units import layouts_of
 from promptlint.engine.world import World
@@ -175,13 +175,12 @@ def _inspected(layout: Layout, judge: Judge, values: Mapping[str, Any], world: W
     from promptlint.prefix.compare import best_order
 
     annotated = judge.annotate(layout)
-    samples = Samples(values, lambda path: world.read(path).text)
-    filled = annotated.with_segments(tuple(samples.fill(annotated.segments)))
-    order = tuple(filled.segments[index] for index in best_order(filled.segments))
-    model = judge.model(filled)
-    lines = tuple(_line(world.read(s.place.path), s.place.span) for s in filled.segments)
-    reordered = judge.measure(filled.with_segments(order))
-    return Inspected(filled, judge.measure(filled), reordered, model, lines)
+    shown = filled(annotated, values, lambda path: world.read(path).text) if values else annotated
+    order = tuple(shown.segments[index] for index in best_order(shown.segments))
+    model = judge.model(shown)
+    lines = tuple(_line(world.read(s.place.path), s.place.span) for s in shown.segments)
+    reordered = judge.measure(shown.with_segments(order))
+    return Inspected(shown, judge.measure(shown), reordered, model, lines)
 
 
 def _line(file: SourceFile, span: Span) -> int:

@@ -14,12 +14,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any
 
-from promptlint.layout import Guard, Segment
+from promptlint.layout import Guard, Layout, Segment
 
 MAX_ELEMENTS = 200  # of a given list that are shown
+MAX_PIECES = 20_000  # of a prompt: loops within loops make many of a short list
 _BEFORE = 200  # characters in front of a collection in which its loop's targets stand
 _TARGETS = re.compile(r"\bfor\s+([\w\s,()]+?)\s+in\s*$|^\{%[-+]?\s*(?:async\s+)?for\s+([\w\s,()]+?)\s+in\b")
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(-?\d+)\]|(\[\])")
@@ -146,6 +147,13 @@ def _text(value: Any, expression: str) -> str:
             separator = _SEPARATOR.search(expression)
             return (separator[2] if separator else "").replace("\\n", "\n").join(map(str, value))
     return value if isinstance(value, str) else str(value)
+
+
+def filled(layout: Layout, values: Mapping[str, Any], source: Callable[[str], str]) -> Layout:
+    """Return a layout with sample values in it."""
+    pieces = tuple(islice(Samples(values, source).fill(layout.segments), MAX_PIECES + 1))
+    told = f"it has more than {MAX_PIECES:,} pieces with the samples: the rest is not shown"
+    return layout.with_segments(pieces[:MAX_PIECES], (told,) if len(pieces) > MAX_PIECES else ())
 
 
 def unused(values: Mapping[str, Any], segments: Sequence[Segment]) -> list[str]:

@@ -8,7 +8,7 @@ so much memory, and what asks for more is an error of the template.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from types import CodeType
@@ -82,10 +82,8 @@ class Bounded(ImmutableSandboxedEnvironment):
     def getattr(self, obj: Any, attribute: str) -> Any:
         """Return an attribute; a text that writes a date or time has those of a `datetime`, as JSON has none."""
         if isinstance(obj, str) and not hasattr(obj, attribute):
-            try:
+            with suppress(ValueError):
                 obj = datetime.fromisoformat(obj)
-            except ValueError:
-                pass
         return super().getattr(obj, attribute)
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:

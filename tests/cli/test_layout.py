@@ -61,6 +61,18 @@ def test_samples_fill_loops_conditions_and_what_lies_deep(run: Run, tree: Tree) 
     assert err == "v.json: no part of a.j2 asks for 'tgas'\n"
 
 
+def test_loops_within_loops_end(run: Run, tree: Tree) -> None:
+    inner = "{% for b in xs %}{% for c in xs %}{{ b }}{{ c }}{% endfor %}{% endfor %}"
+    tree(
+        {"a.j2": "{% for a in xs %}" + inner + "{% endfor %}", "v.json": json.dumps({"xs": list(range(40))})}
+    )
+    [shown] = json.loads(
+        run("layout", "--isolated", "a.j2", "--context", "v.json", "--format", "json")[1]
+    )  # 128,000 pieces
+    assert len(shown["segments"]) == 20_000
+    assert shown["gaps"] == ["it has more than 20,000 pieces with the samples: the rest is not shown"]
+
+
 def test_samples_of_a_program(run: Run, tree: Tree) -> None:
     program = """
         from openai import OpenAI

@@ -54,7 +54,9 @@ def test_text_that_a_filter_measures_is_plain_and_of_line_one() -> None:
 
 
 def test_a_written_time_is_one() -> None:
-    pieces = render("{{ now.strftime('%H:%M') }} {{ now().strftime('%A') }} {{ now }}", now="2026-11-30T10:15:00")
+    pieces = render(
+        "{{ now.strftime('%H:%M') }} {{ now().strftime('%A') }} {{ now }}", now="2026-11-30T10:15:00"
+    )
     assert "".join(p.text for p in pieces) == "10:15 Monday 2026-11-30T10:15:00"
 
 
