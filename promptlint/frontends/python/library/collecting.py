@@ -15,6 +15,7 @@ from promptlint.frontends.python.evaluate import (
     rounds,
 )
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, unknown_like
+from promptlint.frontends.python.library import ranking
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values import known
 from promptlint.frontends.python.values.arguments import Arguments
@@ -118,7 +119,7 @@ def arrange(m: Machine, value: ListV, given: Arguments, node: ast.Call, frame: F
     """Sort a list in place, as far as its elements are known, and say what its order depends on from now on."""
     if _leaves_ties(given.keywords.get("key")):
         return
-    value.order = scrambled(m, given, node, frame)
+    value.order = scrambled(m, given, node, frame) or ranking.ranked(m, node, frame)
     items = settled(value.items)
     if value.order is None:
         items = by_key(m, items, given, node, frame) if given.keywords else known.sort(items)
@@ -129,7 +130,7 @@ def reordered(m: Machine, value: Value, given: Arguments, node: ast.Call, frame:
     """Return an unknown collection as it is when sorted by a key, which may be another one each time."""
     if _leaves_ties(given.keywords.get("key")):
         return value
-    cause = scrambled(m, given, node, frame)
+    cause = scrambled(m, given, node, frame) or ranking.ranked(m, node, frame)
     if cause is not None and isinstance(value, Unknown) and value.cause is None:
         return unknown_like(value, cause=cause)
     return in_order(value)
