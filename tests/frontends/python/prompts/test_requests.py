@@ -587,3 +587,16 @@ def test_tools_that_a_search_for_the_question_chooses(program: Run) -> None:
             return client.chat.completions.create(model="m", messages=messages, tools=fitting(tools, question, index))
         """)
     assert found.codes == ["PL303"]
+
+
+def test_a_template_that_refines_is_no_part_of_the_question(program: Run) -> None:
+    found = program("""
+        from llama_index.core import PromptTemplate
+        from llama_index.core.response_synthesizers import get_response_synthesizer
+        ANSWER = PromptTemplate("Give torque in newton metres, and name the series for every value. Question: {query_str}")
+        REFINE = PromptTemplate("Improve the answer with further pages, and drop nothing that is right. Pages: {context_msg}")
+        def engine():
+            return get_response_synthesizer(text_qa_template=ANSWER, refine_template=REFINE)
+        """)
+    assert found.codes == []
+    assert found.text.endswith("Question: {query_str ~request-input/request}")
