@@ -86,6 +86,7 @@ class Confidence(StrEnum):
 ARGUMENT = "argument"
 APART = "apart"
 ROWS = "rows"  # variant of a cut of a list that only its use tells to be one of turns
+UNSET = "unset"  # the choice of a parameter that some calls are not given
 INCLUDED = "included here"  # the note of a step where one template brings in another
 
 

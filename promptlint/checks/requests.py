@@ -11,7 +11,7 @@ from promptlint.checks.base import HOW_OFTEN, Measure, Thresholds, costliest, we
 from promptlint.checks.marks import INJECTION, rules_of
 from promptlint.checks.observed import Observed
 from promptlint.findings import Finding, Fix, Severity
-from promptlint.layout import DATA, Confidence, Kind, Layout, Parameter, Scope
+from promptlint.layout import DATA, UNSET, Confidence, Kind, Layout, Parameter, Scope
 
 REPLICA = Observed(
     "PL701",
@@ -153,7 +153,8 @@ def _changes(layout: Layout, parameter: Parameter) -> bool:
     holds for the conversation.
     """
     if len(parameter.choices) > 1:
-        if layout.repeated and parameter.name in _OF_A_TURN:
+        given = [choice for choice in parameter.choices if choice != UNSET]
+        if layout.repeated and parameter.name in _OF_A_TURN and len(given) > 1:
             return True
         if goes_on(layout) and any(asked(layout, guard) for guard in parameter.guards):
             return True

@@ -350,6 +350,8 @@ class Emitter:
             if isinstance(item.value, DictV):
                 self.parts(serialised(item.value, place, skip=MARKERS), guards)
                 self.mark(item.value)
+            elif isinstance(item.value, Str) and item.value.cause is not None:
+                self.parts(item.value.parts, guards)
             else:
                 # The list of tools is the same text in every request unless something says otherwise.
                 self.parts((Hole(place, "tools", "", item.value.cause),), guards)

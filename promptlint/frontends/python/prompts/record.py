@@ -10,11 +10,11 @@ from promptlint.frontends.python.evaluate import access, audience, text
 from promptlint.frontends.python.evaluate.machine import Frame, Machine
 from promptlint.frontends.python.evaluate.opening import set_again
 from promptlint.frontends.python.library import engines
-from promptlint.frontends.python.prompts import constants, decorated
+from promptlint.frontends.python.prompts import constants, decorated, tooling
 from promptlint.frontends.python.prompts.conversing import all_held, as_turn, grows, held
 from promptlint.frontends.python.prompts.emit import emitter_of
 from promptlint.frontends.python.prompts.keeping import Layouts
-from promptlint.frontends.python.prompts.requests import request, taken, unordered_tools
+from promptlint.frontends.python.prompts.requests import request, taken
 from promptlint.frontends.python.prompts.running import running
 from promptlint.frontends.python.readings.speaking import speaks_to_a_model
 from promptlint.frontends.python.values.forms import (
@@ -109,29 +109,34 @@ class Recorder(Layouts):
                 self.message_list(m, keyword, argument, given.nodes.get(keyword, node), frame)
             elif keyword in ("tools", "functions"):
                 # Whoever takes tools hands them to a model, which reads them first.
-                seen = unordered_tools(argument, frame.module.place(given.nodes.get(keyword, node)))
+                seen = tooling.unordered(argument, frame.module.place(given.nodes.get(keyword, node)))
                 if seen is not None:
                     self.observe(seen)
             elif is_description(keyword) and describes_a_tool(called_name(node), given):
                 self.description(m, argument, given.nodes.get(keyword, node), frame)
 
-    def decorated(self, m: Machine, decorator: ast.expr, frame: Frame) -> None:
-        """A function was decorated: what makes a tool of it may be told its description there."""
+    def decorated(self, m: Machine, decorator: ast.expr, frame: Frame) -> Value | None:
+        """A function was decorated: return the description that changes, where one is told to what makes a tool of it."""
         if self.silent or not (isinstance(decorator, ast.Call) and is_tool_maker(called_name(decorator))):
-            return
+            return None
         named = (k.value for k in decorator.keywords if k.arg is not None and is_description(k.arg))
-        for said in (*decorator.args[:1], *named):
-            if not isinstance(said, ast.Constant):
-                self.description(m, m.evaluate(said, frame), said, frame, sure=True)
+        told = [
+            self.description(m, m.evaluate(said, frame), said, frame, sure=True)
+            for said in (*decorator.args[:1], *named)
+            if not isinstance(said, ast.Constant)
+        ]
+        return next(filter(None, told), None)
 
     def description(
         self, m: Machine, value: Value, node: ast.expr, frame: Frame, *, sure: bool = False
-    ) -> None:
-        """Something was described to a model, by a text or by a function that makes one for each request."""
+    ) -> Value | None:
+        """Something was described to a model: return the text if it changes, or what a function makes for each request."""
         anew = isinstance(value, FuncV)
         made = engines.called(m, value, node, frame) if anew else value
-        if isinstance(made, Str) and made.cause is not None:
-            self.tool_text(m, made, node, frame, sure=sure or anew)
+        if not isinstance(made, Str) or made.cause is None:
+            return None
+        self.tool_text(m, made, node, frame, sure=sure or anew)
+        return made
 
     def said(
         self, m: Machine, key: int | str, value: Value, given: Arguments, node: ast.Call, frame: Frame
@@ -235,7 +240,7 @@ class Recorder(Layouts):
         elif (
             isinstance(value, ListV) and gives_tools(name) and not any(is_text(i.value) for i in value.items)
         ):
-            seen = unordered_tools(value, frame.module.place(node))
+            seen = tooling.unordered(value, frame.module.place(node))
             if seen is not None:
                 self.observe(seen)
 

@@ -216,8 +216,16 @@ def _copied(body: Body) -> Seen:
             and (_last_turn(target) or last.get(last_name(target.value) or "")) in copies
             and (user_text(node.value) or "content" in ast.unparse(target))
             and not isinstance(node.value, ast.Constant)
+            and not _only_marked(node.value, body)
         ):
             yield "history-rewritten", target
+
+
+def _only_marked(value: ast.expr, body: Body) -> bool:
+    """Tell whether a turn gets a cache mark and says what it said."""
+    return body.is_about_marks(value) and not any(
+        isinstance(n, ast.JoinedStr | ast.BinOp) for n in walk(value)
+    )
 
 
 def _is_copy(node: ast.expr, lists: frozenset[str]) -> bool:

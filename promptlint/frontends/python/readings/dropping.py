@@ -8,6 +8,9 @@ What is left stands somewhere else in the next request, or is followed by someth
         if is_image(messages[i]): messages.pop(i)
 
     trim_messages(messages, max_tokens=limit)    a library does it
+
+    return {"messages": [RemoveMessage(id=ALL), *recent]}    a library is given the turns that are left
+    return handler(request.override(messages=recent))
 """
 
 from __future__ import annotations
@@ -16,12 +19,16 @@ import ast
 import re
 
 from promptlint.frontends.python.readings.shapes import is_negative, last_name, parts_of
-from promptlint.frontends.python.readings.turnlists import Body, Seen, is_turns
+from promptlint.frontends.python.readings.turnlists import SENT_AS, Body, Seen, is_turns
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.naming import called_name
 
 _OF_TURNS = re.compile(r"memory|histor|messages|conversation|turns", re.IGNORECASE)
 _TRIMS = re.compile(r"^(trim|trim_messages|truncate_messages|trim_history)$")
+# What libraries call a request, or its turns, in place of those that would be sent, and the state that a node changes.
+_IN_PLACE = frozenset({"override", "ModelInputData"})
+_FOR_THE_MODEL = "llm_input_messages"
+_REMOVES = "RemoveMessage"
 # What a function does that gives a window of a conversation for a request, not for somebody to look at.
 _FOR_A_REQUEST = re.compile(
     r"filter|reduc|window|trim|truncat|evict|limit|recent|context|prompt|compress|compact|prepare|build|buffer",
@@ -79,33 +86,47 @@ def _left_by(target: ast.expr, test: str, body: Body) -> bool:
 
 
 def _windows(body: Body) -> Seen:
-    """Yield the windows over the last turns that a function gives back, where its name says what for."""
-    if not (_FOR_A_REQUEST.search(body.function.name) or _FOR_A_REQUEST.search(body.owner)):
-        return
-    given = _given(body)
+    """Yield the windows over the last turns that a function gives back, where its name or a library says what for."""
+    named = _FOR_A_REQUEST.search(body.function.name) or _FOR_A_REQUEST.search(body.owner)
+    given = [value for node in body.steps for value in _given(node, anyhow=bool(named))]
     arguments = {arg.arg for arg in (*body.function.args.args, *body.function.args.kwonlyargs)}
-    for node in body.steps:
-        if isinstance(node, ast.Return) and node.value is not None:
-            values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
-        elif isinstance(node, ast.Assign) and last_name(node.targets[0]) in given:
-            values = [node.value]
-        else:
-            continue
-        for part in (part for value in values for part in parts_of(value)):
-            if _is_window(part, arguments):
-                yield "history-cut", part
+    parts = [part for value in given for part in parts_of(value)]
+    names = {name for part in parts if (name := last_name(part)) is not None}
+    for node in reversed(body.steps) if names else ():  # from where it is given to where it is made
+        if isinstance(node, ast.Assign) and last_name(node.targets[0]) in names:
+            made = list(parts_of(node.value))
+            names |= {name for part in made if (name := last_name(part)) is not None}
+            parts += made
+    for part in parts:
+        if _is_window(part, arguments):
+            yield "history-cut", part
 
 
-def _given(body: Body) -> set[str]:
-    """Return the names that a function returns, or whose elements are in what it returns."""
-    out: set[str] = set()
-    for node in reversed(body.steps):  # from where it is given to where it is made
-        value = node.value if isinstance(node, ast.Return) else None
-        if isinstance(node, ast.Assign) and last_name(node.targets[0]) in out:
-            value = node.value
-        if value is not None:
-            out |= {name for part in parts_of(value) if (name := last_name(part)) is not None}
-    return out
+def _given(node: ast.Assign | ast.Return | ast.Call, *, anyhow: bool) -> list[ast.expr]:
+    """Return the lists that a step of a function gives back for a request: any, or those that a library says to be such."""
+    if isinstance(node, ast.Call):
+        handed = node.keywords if called_name(node) in _IN_PLACE else ()
+        return [keyword.value for keyword in handed if keyword.arg in SENT_AS]
+    if not isinstance(node, ast.Return) or node.value is None:
+        return []
+    value = node.value
+    if isinstance(value, ast.Dict):
+        entries = {getattr(k, "value", None): one for k, one in zip(value.keys, value.values, strict=True)}
+        return [
+            one
+            for key, one in entries.items()
+            if key == _FOR_THE_MODEL
+            or (
+                key in SENT_AS
+                and (
+                    anyhow
+                    or any(isinstance(p, ast.Call) and called_name(p) == _REMOVES for p in parts_of(one))
+                )
+            )
+        ]
+    if not anyhow:
+        return []
+    return value.elts if isinstance(value, ast.Tuple) else [value]
 
 
 def _is_window(node: ast.expr, arguments: set[str]) -> bool:
@@ -113,7 +134,9 @@ def _is_window(node: ast.expr, arguments: set[str]) -> bool:
 
     Where a caller says how many, the function only looks them up.
     """
-    if not (isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and is_turns(node.value)):
+    if not (isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice)):
+        return False
+    if not (is_turns(node.value) or getattr(node.value, "attr", None) in SENT_AS):
         return False
     part = node.slice
     negative = isinstance(part.lower, ast.UnaryOp) and isinstance(part.lower.op, ast.USub)

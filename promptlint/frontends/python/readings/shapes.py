@@ -14,6 +14,7 @@ _LIMIT = re.compile(
     r"token|budget|max|limit|window|remain|available|quota|size|length|\blen\b|count|keep", re.IGNORECASE
 )
 _SAME_ELEMENTS = frozenset({"list", "tuple", "reversed", "enumerate", "copy", "deepcopy", "cast"})
+_GIVES = ("get_", "load_", "read_", "fetch_", "to_")
 _ADDS = frozenset({"append", "appendleft", "insert", "extend"})
 
 
@@ -61,6 +62,23 @@ def last_name(node: ast.AST) -> str | None:
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.id if isinstance(node, ast.Name) else None
+
+
+def keyed_name(node: ast.AST) -> str | None:
+    """Return the last word of a name, of the key that a list is kept under, or of what gives it.
+
+    ``turns`` of ``self.turns``, ``state["turns"]`` and ``state.get("turns", [])``, ``get_turns`` of ``store.get_turns()``.
+    """
+    key: ast.expr | None = None
+    if isinstance(node, ast.Subscript):
+        key = node.slice
+    elif not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+        return last_name(node)
+    elif node.func.attr == "get":
+        key = node.args[0] if node.args else None
+    elif node.func.attr.startswith(_GIVES) and not (node.args or node.keywords):
+        return node.func.attr
+    return key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else None
 
 
 @dataclass(frozen=True, slots=True)

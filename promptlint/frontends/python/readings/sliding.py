@@ -27,10 +27,11 @@ from promptlint.frontends.python.readings.shapes import (
     order,
     parts_of,
 )
-from promptlint.frontends.python.readings.turnlists import Body, Seen, is_turns, is_turns_name
+from promptlint.frontends.python.readings.turnlists import SENT_AS, Body, Seen, is_turns, is_turns_name
 from promptlint.frontends.python.syntax.nodes import children, walk
 from promptlint.frontends.python.values.naming import called_name
 
+_REQUEST = re.compile(r"request\.\w+$", re.IGNORECASE)
 _TOKENS = re.compile(r"token|budget", re.IGNORECASE)
 
 
@@ -100,7 +101,10 @@ def _own_end(body: Body) -> Seen:
     for node, kept in cuts:
         target = node.targets[0]
         again = any(node in inside for _, inside in body.loops)
-        if _holds_turns(target, added, body) and _loses_first(kept, target, tests.get(id(node)), again, body):
+        grows = ast.unparse(target) in added
+        if (grows or _holds_turns(target, body)) and _loses_first(
+            kept, target, tests.get(id(node)), again, body, grows=grows
+        ):
             yield "history-cut", kept
     for statement, part, owner in taken:
         test = tests.get(id(statement))
@@ -157,19 +161,23 @@ def _skipped(body: Body) -> Seen:
             yield "history-cut", part
 
 
-def _holds_turns(target: ast.expr, added: frozenset[str], body: Body) -> bool:
-    """Tell whether turns are kept in what an assignment sets: by its name, its key, or what is appended to it."""
+def _holds_turns(target: ast.expr, body: Body) -> bool:
+    """Tell whether turns are kept in what an assignment sets, by its name or its key."""
     if isinstance(target, ast.Subscript) and isinstance(key := getattr(target.slice, "value", None), str):
         return is_turns_name(key)
-    return body.holds_turns(target) or ast.unparse(target) in added
+    of_request = (
+        isinstance(target, ast.Attribute) and target.attr in SENT_AS and _REQUEST.search(ast.unparse(target))
+    )
+    return bool(of_request) or body.holds_turns(target)
 
 
 def _loses_first(
-    kept: ast.Subscript, target: ast.expr, test: ast.expr | None, again: bool, body: Body
+    kept: ast.Subscript, target: ast.expr, test: ast.expr | None, again: bool, body: Body, *, grows: bool
 ) -> bool:
     """Tell whether the turns behind the first ones are kept: because there are too many, or each time.
 
-    A name of a function holds what is sent from now on only if the loop around it comes ``again``.
+    A name of a function holds what is sent from now on only if the loop around it comes ``again``, and turns are added
+    to it (it ``grows``) where it does not become the end of itself.
     """
     lower = kept.slice.lower if isinstance(kept.slice, ast.Slice) else None
     same = ast.unparse(kept.value) == ast.unparse(target)
@@ -177,7 +185,9 @@ def _loses_first(
     if lower is None or (last and ast.unparse(lower) == "-1"):
         return False
     if test is None:
-        kept_on = (again and same) if isinstance(target, ast.Name) else same or is_turns(kept.value)
+        kept_on = same or is_turns(kept.value)
+        if isinstance(target, ast.Name):
+            kept_on = again and (same or (grows and kept_on))
         return last and kept_on
     return same and _is_full(test) and not _in_a_large_step(kept, test, body)
 

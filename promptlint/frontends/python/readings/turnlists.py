@@ -19,6 +19,7 @@ from promptlint.frontends.python.readings.shapes import (
     added_to,
     derived_from,
     is_message,
+    keyed_name,
     last_name,
     names_of,
     order,
@@ -175,8 +176,8 @@ def is_summary_name(name: str) -> bool:
 
 
 def is_turns(node: ast.AST) -> bool:
-    """Tell whether a name or attribute is called like a list of turns."""
-    name = last_name(node)
+    """Tell whether a name, an attribute or a key is called like a list of turns."""
+    name = keyed_name(node)
     return name is not None and is_turns_name(name)
 
 
@@ -383,8 +384,8 @@ def _whole(node: ast.expr) -> str | None:
 
 
 def is_list(node: ast.AST, lists: frozenset[str]) -> bool:
-    """Tell whether an expression is one of the lists of turns, or an attribute named like one."""
-    name = last_name(node)
+    """Tell whether an expression is one of the lists of turns, or an attribute or key named like one."""
+    name = keyed_name(node)
     return name is not None and (
-        name in lists or (isinstance(node, ast.Attribute) and HISTORY.search(name) is not None)
+        name in lists or (not isinstance(node, ast.Name) and HISTORY.search(name) is not None)
     )

@@ -34,7 +34,7 @@ NOT_SENT = re.compile(
 HISTORY = re.compile(
     r"^(?!.*(?:call|request|login|search|browse\w*|command|input|tool_name|build|price|version|undo|git)s?_hist)"
     r"(?:.*[._])?(messages|history(_(items|messages|entries|list|turns))?|hist|turns|conversation|transcript|dialog(ue)?|chat_history|"
-    r"msgs|chat_log|convo)\d*(\[\])*$",
+    r"msgs|chat_log|convo|to_input_list)\d*(\[\])*$",
     re.IGNORECASE,
 )
 

@@ -241,7 +241,9 @@ def moment() -> int:
 class FuncV(Value):
     """A function of the project: its node, its module, and the names it closes over."""
 
-    __slots__ = ("closure", "cls", "decorators", "module", "name", "node", "ran", "wrapper", "wrapping")
+    __slots__ = (
+        *("closure", "cls", "decorators", "module", "name", "node", "ran", "says", "wrapper", "wrapping"),
+    )
 
     def __init__(
         self,
@@ -257,6 +259,7 @@ class FuncV(Value):
         self.name = getattr(node, "name", "<lambda>")
         self.decorators: tuple[str, ...] = ()
         self.ran = False
+        self.says: Value | None = None  # what a decorator that makes a tool of it tells a model
         self.wrapper: Value | None = None  # called in place of the function
         # Makes what the decorators put in the function's place, on the first call.
         self.wrapping: Callable[[], Value | None] | None = None

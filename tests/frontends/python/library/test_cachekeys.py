@@ -62,6 +62,21 @@ def test_other_entries_are_left_out() -> None:
     assert not any(name.startswith("key:") for name in parameters(call))
 
 
+@pytest.mark.parametrize(
+    ("key", "fresh"),
+    [
+        ('request.json()["request_id"]', True),
+        ('request.json()["session_id"]', False),
+        ("f\"chat-{request.json().get('tenant')}\"", False),
+        ("request.headers.get('x-user')", False),
+    ],
+)
+def test_a_key_that_a_request_brings_along(key: str, fresh: bool) -> None:
+    call = f'client.chat.completions.create(model="m", messages=messages, prompt_cache_key={key})'
+    found = parameters(f"from flask import request\n    {call}")["key:prompt_cache_key"]
+    assert (found.scope is Scope.REQUEST) is fresh
+
+
 def test_injection_points() -> None:
     call = (
         'litellm.completion(model="m", messages=messages, '

@@ -50,3 +50,35 @@ def test_a_decorator(program: Run, decorator: str, changes: bool) -> None:
 def test_a_call(program: Run, call: str, changes: bool) -> None:
     found = program(f"{HEAD}\ndef tools():\n    return {call}\n")
     assert found.codes == (["PL302"] if changes else [])
+
+
+RULES = "Find a court for the guest. Never book one twice. Say which hall it is in, and which shoes are allowed there."
+
+
+@pytest.mark.parametrize(
+    ("tool", "changes"),
+    [
+        ("@function_tool(description_override=f'Of {date.today()}.')\ndef courts(day): return day", True),
+        ("@function_tool(description_override='Of today.')\ndef courts(day): return day", False),
+        (
+            (
+                "class CourtsTool:\n    def __init__(self):\n        self.description = f'Of {date.today()}.'\n"
+                "courts = CourtsTool()"
+            ),
+            True,
+        ),
+        (
+            (
+                "class CourtsTool:\n    @property\n    def description(self):\n        return f'Of {date.today()}.'\n"
+                "courts = CourtsTool()"
+            ),
+            True,
+        ),
+        ("class CourtsTool:\n    description = 'Of today.'\ncourts = CourtsTool()", False),
+    ],
+)
+def test_what_a_tool_says_stands_in_front_of_the_instructions(program: Run, tool: str, changes: bool) -> None:
+    found = program(
+        f"{HEAD}\nfrom agents import Agent\n{tool}\nAgent(instructions={RULES!r}, tools=[courts])\n"
+    )
+    assert ("PL302" in found.codes) is changes

@@ -154,6 +154,55 @@ def test_arguments_that_a_condition_adds(program: Run, given: str, expected: lis
 
 
 @pytest.mark.parametrize(
+    ("condition", "changes"),
+    [("len(text) > 400", True), ("'prove' in text", True), ("text", False), ("self.thorough", False)],
+)
+def test_a_setting_that_only_some_questions_are_given(program: Run, condition: str, changes: bool) -> None:
+    found = program(f"""
+        import anthropic
+        class Chat:
+            def __init__(self, thorough):
+                self.thorough, self.messages = thorough, []
+            def say(self, text):
+                self.messages.append({{"role": "user", "content": text}})
+                more = {{}}
+                if {condition}:
+                    more["thinking"] = {{"type": "enabled", "budget_tokens": 4000}}
+                return anthropic.Anthropic().messages.create(model="m", messages=self.messages, **more)
+        """)
+    assert found.codes == (["PL702"] if changes else [])
+
+
+@pytest.mark.parametrize(
+    ("method", "tools", "changes"),
+    [
+        ("self.editing = True", "[READ, WRITE] if self.editing else [READ]", True),
+        ("self.editing = not self.editing", "[t for t in (READ, WRITE) if t is READ or self.editing]", True),
+        ("self.editing = True", "[READ, WRITE]", False),
+        ("self.editing = None", "[READ, WRITE] if self.editing else [READ]", False),
+        ("pass", "[READ, WRITE] if self.editing else [READ]", False),
+    ],
+)
+def test_tools_by_a_switch_of_what_keeps_the_conversation(
+    program: Run, method: str, tools: str, changes: bool
+) -> None:
+    found = program(f"""
+        import anthropic
+        READ, WRITE = {{"name": "read", "input_schema": {{}}}}, {{"name": "write", "input_schema": {{}}}}
+        class Chat:
+            def __init__(self, editing):
+                self.editing, self.messages = editing, []
+            def allow(self):
+                {method}
+            def say(self, text):
+                self.messages.append({{"role": "user", "content": text}})
+                tools = {tools}
+                return anthropic.Anthropic().messages.create(model="m", messages=self.messages, tools=tools)
+        """)
+    assert found.seen == (["tools-changed"] if changes else [])
+
+
+@pytest.mark.parametrize(
     ("model", "expected"),
     [
         ("'large' if turn == 0 else 'small'", ["parameter-flips"]),

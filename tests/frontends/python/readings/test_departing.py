@@ -100,6 +100,20 @@ def test_a_context_that_is_taken_off_after_it_was_sent(
     assert places(found) == ([("history-rewritten", told)] if told else [])
 
 
+def test_a_mark_on_the_last_turn_of_a_copy_changes_nothing_that_it_says(talking: Run) -> None:
+    text = """
+def sent(messages):
+    outgoing = [*messages]
+    outgoing[-1] = {"role": "user", "content": [{"type": "text", "text": messages[-1]["content"], "cache_control": MARK}]}
+    return outgoing
+"""
+    assert places(talking(text)) == []
+    assert (
+        places(talking(text.replace('messages[-1]["content"]', 'f"{NOTE} {now}"')))[0][0]
+        == "history-rewritten"
+    )
+
+
 @pytest.mark.parametrize(
     ("copy", "changed"),
     [

@@ -86,13 +86,15 @@ def fewer_images(messages, keep):
         ("trim_messages(messages, max_tokens=400, strategy='last')", True),
         ("tokens.trim(messages, model=m, max_tokens=left)", True),
         ("trim_messages(max_tokens=400, token_counter=m).invoke(messages)", True),
+        ("trim_messages(state['messages'], max_tokens=400, token_counter=m)", True),
+        ("trim_messages(state['lines'], max_tokens=400, token_counter=m)", False),
         ("trim(text, max_tokens=400)", False),
         ("trim_messages(messages)", False),
     ],
 )
 def test_a_library_trims(talking: Run, call: str, cut: bool) -> None:
     found = talking(f"""
-def ask(messages, text, left, m):
+def ask(messages, text, left, m, state):
     role = "role"
     return send({call})
 """)
@@ -262,5 +264,31 @@ def test_the_last_ones_are_asked_for(talking: Run, given: str, cut: str) -> None
     found = talking(f"""
 def ask(self):
     return self.send(self.memory.to_messages({given}))
+""")
+    assert places(found) == ([("history-cut", cut)] if cut else [])
+
+
+@pytest.mark.parametrize(
+    ("given", "cut"),
+    [
+        ('return {"messages": [RemoveMessage(id=ALL), *turns[-5:]]}', "turns[-5:]"),
+        (
+            'recent = turns[-5:]\n    return {"messages": [RemoveMessage(id=ALL), turns[0], *recent]}',
+            "turns[-5:]",
+        ),
+        ('return {"llm_input_messages": state["messages"][-5:]}', 'state["messages"][-5:]'),
+        ("return handler(request.override(messages=request.messages[-5:]))", "request.messages[-5:]"),
+        ("return ModelInputData(input=data.model_data.input[-5:])", "data.model_data.input[-5:]"),
+        # A page shows the last ones; another call is given some; all of them are sent.
+        ('return {"messages": turns[-5:]}', ""),
+        ("return handler(request.title(messages=turns[-5:]))", ""),
+        ("return handler(request.override(messages=turns))", ""),
+    ],
+)
+def test_turns_that_a_library_is_given_in_place_of_all(talking: Run, given: str, cut: str) -> None:
+    found = talking(f"""
+def step(state, request, handler, data):
+    turns = state["messages"]
+    {given}
 """)
     assert places(found) == ([("history-cut", cut)] if cut else [])

@@ -26,6 +26,8 @@ def cut(found: Program) -> list[str]:
         ("self.turns = [self.turns[0], *self.turns[-30:]]", "self.turns[-30:]"),
         ("store[user] = store[user][-30:]", "store[user][-30:]"),
         ('data["history"] = history[-30:]', "history[-30:]"),
+        ("llm_request.contents = llm_request.contents[-30:]", "llm_request.contents[-30:]"),
+        ("page.contents = page.contents[-30:]", ""),
         # In large steps; a turn that is taken off; another list; the last alone.
         ("if len(self.turns) > 40: self.turns = self.turns[20:]", ""),
         ("if len(self.turns) > 45: self.turns = self.turns[-30:]", ""),
@@ -192,6 +194,19 @@ def run(task):
 def test_a_loop_that_goes_on_with_what_it_keeps(talking: Run, where: str, step: str, kept: str) -> None:
     found = talking(AGENT.format(**{"before": "pass", "after": "pass", where: step}))
     assert cut(found) == ([kept] if kept else [])
+
+
+def test_a_loop_that_goes_on_with_the_end_of_what_a_library_gives(talking: Run) -> None:
+    text = """
+def run(agent, read):
+    items = []
+    while True:
+        items.append({"role": "user", "content": read()})
+        result = agent.run(items)
+        items = result.to_input_list()[-20:]
+"""
+    assert cut(talking(text)) == ["result.to_input_list()[-20:]"]
+    assert cut(talking(text.replace("items = result", "shown = result"))) == []
 
 
 @pytest.mark.parametrize(
