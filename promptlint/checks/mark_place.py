@@ -125,9 +125,18 @@ def _changing(layout: Layout, index: int) -> Iterator[tuple[Segment, Cause]]:
 def _must_be_data(layout: Layout, segment: Segment, index: int) -> bool:
     """Tell whether its place supports what only a name says of a value.
 
-    The marked end of the prompt is the question; found documents in a system prompt are found anew.
+    The marked end of the prompt is the question, and so is what stands in front of a marked document; found
+    documents in a system prompt are found anew.
     """
     last = layout.segments[-1]
+    marked_text = layout.segments[index]
+    if (
+        segment.section is Section.MESSAGES
+        and segment.message == marked_text.message
+        and segment is not marked_text
+    ):
+        cause = segment.cause
+        return cause is not None and cause.kind is Kind.REQUEST_INPUT and not cause.variant
     if segment.section is Section.SYSTEM:
         # Texts gathered in a loop are sorted out of the messages, not looked up for this request.
         looped = any(guard.kind in ("for", "while") for guard in segment.guards)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from promptlint.checks import CHECKS, Thresholds
 from promptlint.findings import Finding, Severity
 from promptlint.layout import (
+    ARGUMENT,
     Breakpoint,
     Confidence,
     Kind,
@@ -117,6 +118,14 @@ class TestBehindChanging:
         rules = text(3000, section=SYSTEM)
         assert codes(layout(rules, mark(hole(guess, role="user")), **CLAUDE)) == ["PL601"]
         assert codes(layout(rules, mark(hole(guess, role="user")), hole(guess, role="user"), **CLAUDE)) == []
+
+    def test_and_so_is_a_question_in_front_of_a_marked_document(self) -> None:
+        guess = hole(replace(QUESTION, confidence=Confidence.LOW), role="user")
+        manual = mark(replace(text(3000), role="user"))
+        assert codes(layout(guess, manual, **CLAUDE)) == ["PL601"]
+        assert codes(layout(guess, replace(manual, message=guess.message + 1), **CLAUDE)) == []
+        argument = hole(replace(QUESTION, confidence=Confidence.LOW, variant=ARGUMENT), role="user")
+        assert codes(layout(argument, manual, **CLAUDE)) == []
 
 
 class TestLimit:

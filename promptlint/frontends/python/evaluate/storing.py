@@ -12,6 +12,7 @@ from promptlint.frontends.python.values.values import (
     ClassV,
     DictV,
     Ext,
+    FuncV,
     Item,
     ListV,
     Obj,
@@ -43,6 +44,9 @@ def set_attribute(m: Machine, target: ast.Attribute, value: Value, frame: Frame)
             join(guards[-1], None, [value, old]) if guards and old is not None else value
         )
         m.recorder.attribute(m, owner, target.attr, value, target, frame)
+    elif isinstance(owner, FuncV):
+        if target.attr == "__doc__":  # which a library reads when it makes a tool of the function
+            owner.says = value
     elif isinstance(owner, ClassV):
         linking.assign_outside(m, owner, target.attr, value)
     elif isinstance(owner, Unknown | Ext):  # somebody else's object: ``agent.system_prompt = …``

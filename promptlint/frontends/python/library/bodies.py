@@ -36,22 +36,35 @@ _SETTINGS = frozenset(
 _OTHER = re.compile(
     r"embed|audio|speech|transcri|translat|image|moderat|rerank|classif|count|token", re.IGNORECASE
 )
+# Where engines and providers take requests.
+_ENDPOINT = re.compile(r"/(?:chat/completions|completions|v1/messages|responses|api/chat|generate)$")
 
 
 def posted(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> tuple[Sink, Arguments] | None:
     """Return the sink whose form the body of an HTTP call has, with the body's entries as its arguments."""
     if called_name(node) not in _POSTS:
         return None
+    address = _address(given)
+    to = "".join(part.text for part in address.parts if isinstance(part, Lit)) if address is not None else ""
     body = _body(m, given, frame)
-    form = _form(body, _address(given)) if body is not None else ""
+    if body is None:  # what somebody else sent is handed on
+        form, body = ("chat" if _ENDPOINT.search(to) and _carried(given) else ""), DictV()
+    else:
+        form = _form(body, to)
     sink = m.sink(f"http.body.{form}") if form else None
-    if sink is None or body is None:
+    if sink is None:
         return None
     entries = Arguments()
+    if address is not None:
+        entries.keywords["base_url"] = address
     for name, item in body.entries.items():
         if isinstance(name, str):
             entries.keywords[name] = item.value
     return sink, entries
+
+
+def _carried(given: Arguments) -> bool:
+    return any(name in given.keywords for name in _CARRIES)
 
 
 def _body(m: Machine, given: Arguments, frame: Frame) -> DictV | None:
@@ -96,8 +109,5 @@ def _has_parts(item: Item) -> bool:
     return isinstance(item.value, DictV) and "parts" in item.value.entries
 
 
-def _address(given: Arguments) -> str:
-    address = given.get("url", 0, 1)
-    if not isinstance(address, Str):
-        return ""
-    return "".join(part.text for part in address.parts if isinstance(part, Lit))
+def _address(given: Arguments) -> Str | None:
+    return next((one for key in ("url", 0, 1) if isinstance(one := given.get(key), Str)), None)

@@ -94,6 +94,10 @@ def _defaultdict(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> 
     if isinstance(factory, Ext) and factory.path in ("builtins.set", "builtins.list"):
         make = _set if factory.path == "builtins.set" else listed
         out.rest += filter(None, [make(m, Arguments(), node, frame)])
+    elif isinstance(factory, FuncV) and isinstance(
+        made := functions.invoke(m, factory, [], {}, node, frame), ListV
+    ):
+        out.rest.append(made)
     return out
 
 

@@ -56,7 +56,7 @@ _RUN = frozenset({"execute", "fetch", "fetchall", "fetch_all", "query", "raw", "
 
 def newest(short: str, given: Arguments, node: ast.Call, frame: Frame) -> Cause | None:
     """Return why what a call of a store gives moves on with every turn, None where it gives all."""
-    if not _limited(short, given, node):
+    if not _limited(short, given, node, frame):
         return None
     place = frame.module.place(node)
     return Cause(
@@ -72,12 +72,14 @@ def _asks_for_few(node: ast.Call) -> bool:
     return any(getattr(limit, "value", 2) not in (None, 1) for limit in limits)
 
 
-def _limited(short: str, given: Arguments, node: ast.Call) -> bool:
+def _limited(short: str, given: Arguments, node: ast.Call, frame: Frame) -> bool:
     if short in _RUN:
         query = access.plain(given.args[0]) if given.args else None
         return isinstance(query, str) and selects_newest(query)
     if short == "limit":
-        return len(given.args) == 1 and gives_last_first(node)
+        return len(given.args) == 1 and gives_last_first(
+            node, frame.func.node if frame.func is not None else None
+        )
     if short == "history":
         return "limit" in given.keywords and not given.args
     if _GIVES_TURNS.search(short) and _asks_for_few(node):

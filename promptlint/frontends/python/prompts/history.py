@@ -58,7 +58,8 @@ class HistoryWatch(ABC):
         turns = is_history(value)
         called = getattr(node.value, "id", getattr(node.value, "attr", ""))
         rows = not turns and value.cause is None and _MAY_BE_TURNS.search(called) is not None
-        newest_first = isinstance(value, Unknown) and value.cause is None and is_newest(node)
+        function = frame.func.node if frame.func is not None else None
+        newest_first = isinstance(value, Unknown) and value.cause is None and is_newest(node, function)
         begins = _begins(node, frame)
         windowed = (turns and begins is not None) or (rows and _keeps_last(node))
         if called.isupper() or not (newest_first or windowed):

@@ -50,32 +50,35 @@ def parameters(
                 cause = _told_by_name(m, value, whole.cause, place)
                 whole = replace(whole, scope=cause.scope if cause else Scope.UNKNOWN, cause=cause)
             out.append(whole)
-            if what == "parameter" and isinstance(value, DictV):
-                inner = ((f"{name}.{key}", item.value) for key, item in value.entries.items())
-                out.extend(_parameter(key, one, place) for key, one in inner if any(_switches(one)))
-            choices = whole.choices
+            inner = value.entries.items() if what == "parameter" and isinstance(value, DictV) else ()
+            parts = [(f"{name}.{key}", item.value) for key, item in inner]
+            out.extend(_parameter(key, one, place) for key, one in parts if any(_switches(one)))
             out.extend(injection_points(name, value, place))
-            guard = flip(value) if what != "key" and len(choices) > 1 else None
-            if guard is not None and what == "model" and not (m.loops and _BY_TURN.search(guard.expression)):
-                guard = None  # chosen by what is asked, or another one where the first has failed
-            guard = guard or switch(value, switched)
-            if guard is not None:
-                cause = Cause(
-                    Kind.PARAMETER_CHANGE, Scope.REQUEST, guard.expression, Confidence.HIGH, guard.place
-                )
-                flips.append(
-                    Observation(
-                        "parameter-flips",
-                        place,
-                        name,
-                        cause=cause,
-                        related=(Step(guard.place, f"differs by {guard.expression}"),),
-                        data={"name": name, "choices": " / ".join(choices)},
-                    )
-                )
+            for key, one in ((name, value), *parts):
+                flips.extend(_flips(m, what, key, one, place, switched))
     for name, value, at in chain(carried.get("keys", ()), carried.get("prompt", ())):
         out.extend(cache_keys(name, value, frame.module.place(at)))
     return out, flips
+
+
+def _flips(
+    m: Machine, what: str, name: str, value: Value, place: Place, switched: frozenset[str]
+) -> Iterator[Observation]:
+    """Yield that a setting is another one in some turns of a conversation."""
+    choices = _parameter(name, value, place).choices
+    guard = flip(value) if what != "key" and len(choices) > 1 else None
+    if guard is not None and what == "model" and not (m.loops and _BY_TURN.search(guard.expression)):
+        guard = None  # chosen by what is asked, or another one where the first has failed
+    guard = guard or switch(value, switched)
+    if guard is not None:
+        yield Observation(
+            "parameter-flips",
+            place,
+            name,
+            cause=Cause(Kind.PARAMETER_CHANGE, Scope.REQUEST, guard.expression, Confidence.HIGH, guard.place),
+            related=(Step(guard.place, f"differs by {guard.expression}"),),
+            data={"name": name, "choices": " / ".join(choices)},
+        )
 
 
 def _parameter(name: str, value: Value, place: Place) -> Parameter:

@@ -278,16 +278,18 @@ def _owners(inside: list[ast.AST]) -> frozenset[str]:
 def _edits(node: ast.AST) -> Iterator[ast.expr]:
     """Yield the parts of turns that a statement sets, deletes or takes out."""
     targets = node.targets if isinstance(node, ast.Assign | ast.Delete) else []
-    if (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in _TAKES
-        and node.args
-    ):
-        if _names_part(node.args[0]):
-            yield node.func.value
-        elif _of_part(node.func.value):
-            yield node
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        first = node.args[0] if node.args else None
+        if node.func.attr in _TAKES and first is not None:
+            if _names_part(first):
+                yield node.func.value
+            elif _of_part(node.func.value):
+                yield node
+        elif node.func.attr == "update" and isinstance(first, ast.Dict):
+            if any(key is not None and _names_part(key) for key in first.keys):
+                yield node.func
+        elif node.func.attr == "clear" and not isinstance(node.func.value, ast.Attribute):
+            yield node.func
     for target in targets:
         if (isinstance(target, ast.Attribute) and _PARTS.search(target.attr)) or (
             isinstance(target, ast.Subscript) and _of_part(target)

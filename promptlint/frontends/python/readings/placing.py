@@ -1,4 +1,4 @@
-"""What is put in front of the last turn of the user, told by its form.
+"""What is put in front of the last turn of the user, and turns that are put in another order, told by their form.
 
 A conversation is taken apart at the user's last turn, and something is put there that the next request will not
 have at the same place::
@@ -6,6 +6,8 @@ have at the same place::
     result.extend(before_last_user)
     result.append(project_files)                  moves behind each new turn
     result.append(last_user_message)
+
+    sorted(turns, key=relevance, reverse=True)    by what is asked now
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ import re
 from promptlint.frontends.python.readings.shapes import last_name
 from promptlint.frontends.python.readings.turnlists import Body, Seen, is_turns
 from promptlint.frontends.python.syntax.nodes import walk
+from promptlint.frontends.python.values.naming import called_name
 
+_BY_WORTH = re.compile(r"scor|relevan|similar|importan|priorit|salien|distance", re.IGNORECASE)
 _LAST_USER = re.compile(r"(last|latest|newest)_(user|human)", re.IGNORECASE)
 
 
@@ -25,6 +29,9 @@ def placing(body: Body) -> Seen:
     for loop, inside in body.loops:
         if isinstance(loop, ast.For | ast.AsyncFor):
             yield from _beside_last(inside)
+    for node in body.of(ast.Call):
+        if _is_sorted(node, body):
+            yield "history-rewritten", node
     waiting: dict[str, list[ast.Call]] = {}
     front: dict[str, str | None] = {}  # the list of which all but the last turn was put in
     for node in body.of(ast.Call):
@@ -49,6 +56,18 @@ def placing(body: Body) -> Seen:
                     yield "history-inserted", call
             else:
                 waiting[owner].append(node)
+
+
+def _is_sorted(call: ast.Call, body: Body) -> bool:
+    """Tell whether a call puts turns into an order by what they are worth; one by their time is always the same."""
+    if called_name(call) == "sorted" and call.args:
+        turns = call.args[0]
+    elif isinstance(call.func, ast.Attribute) and call.func.attr == "sort":
+        turns = call.func.value
+    else:
+        return False
+    key = next((k.value for k in call.keywords if k.arg == "key"), None)
+    return key is not None and body.holds_turns(turns) and _BY_WORTH.search(ast.unparse(key)) is not None
 
 
 def _part(node: ast.expr, *, upper: bool) -> str | None:

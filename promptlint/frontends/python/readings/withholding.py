@@ -30,6 +30,8 @@ from promptlint.frontends.python.values.naming import SENT_AS, called_name
 _TOOLS = re.compile(
     r"(^|_)(tools?|functions)(_?(defs?|definitions?|schemas?|specs?|list|param))?$", re.IGNORECASE
 )
+# ``client.beta.chat.completions.parse`` sends what ``client.chat.completions.create`` does.
+_FORM = re.compile(r"\bbeta\.|(?<=\.)(?:create|parse|stream)$")
 _MUTATING = frozenset({"append", "extend", "insert", "remove", "pop", "clear", "update"})
 _ROUND = re.compile(
     r"last|final|max|limit|cycle|iteration|turn|round|step|attempt|budget|remaining|count|first|force",
@@ -252,7 +254,7 @@ def _sent(call: ast.Call, captured: dict[str, str]) -> _Sent | None:
     tools = given.get("tools")
     return _Sent(
         call,
-        ast.unparse(call.func),
+        _FORM.sub("", ast.unparse(call.func)),
         captured.get(name, name),
         len(parts) > 1,
         tools is not None and not _is_nothing(tools),

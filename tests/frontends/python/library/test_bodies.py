@@ -88,3 +88,23 @@ def ask(question):
     [finding] = [one for one in found.findings if one.code == "PL609"]
     source = found.files["app.py"]
     assert source.position(finding.primary.span.start)[0] == 6
+
+
+@pytest.mark.parametrize(
+    ("address", "body", "random"),
+    [
+        ("random.choice(hosts) + '/v1/chat/completions'", "{'model': 'm', 'messages': messages}", True),
+        ("f'{next(turn)}/v1/chat/completions'", "given", True),
+        ("f'{hosts[0]}/v1/chat/completions'", "given", False),
+        ("f'{next(turn)}/v1/embeddings'", "given", False),
+    ],
+)
+def test_a_replica_for_each_request(program: Run, address: str, body: str, random: bool) -> None:
+    found = program(f"""
+        import itertools, random, requests
+        hosts = ["http://a", "http://b"]
+        turn = itertools.cycle(hosts)
+        def complete(given, messages):
+            return requests.post({address}, json={body})
+        """)
+    assert found.codes == (["PL701"] if random else [])

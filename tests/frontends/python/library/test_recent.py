@@ -52,6 +52,20 @@ def test_turns_made_of_rows(program: Run, rows: str, cut: bool) -> None:
     assert program(ASK.format(rows=rows)).seen == (["history-cut"] if cut else [])
 
 
+@pytest.mark.parametrize(
+    ("query", "rows", "cut"),
+    [
+        ("select(Turn).order_by(Turn.id.desc())", "session.scalars(query.limit(9)).all()", True),
+        ("Turn.objects.filter(chat=chat).order_by('-id')", "query[:9]", True),
+        ("select(Turn).order_by(Turn.id)", "session.scalars(query.limit(9)).all()", False),
+        ("Turn.objects.filter(chat=chat).order_by('id')", "query[:9]", False),
+    ],
+)
+def test_a_query_that_is_built_in_steps(program: Run, query: str, rows: str, cut: bool) -> None:
+    text = ASK.format(rows=rows).replace("    rows =", f"    query = {query}\n    rows =")
+    assert program(text).seen == (["history-cut"] if cut else [])
+
+
 def test_rows_that_are_cut_in_the_program(program: Run) -> None:
     found = program(ASK.format(rows="db.fetch(chat)").replace("in rows:", "in rows[-20:]:"))
     [seen] = {o.place: o for o in found.observations}.values()

@@ -81,7 +81,12 @@ def test_tools_and_system_come_first_wherever_they_are_written(program: Run) -> 
 
 
 @pytest.mark.parametrize(
-    "value", ["'auto' if turn == 0 else 'none'", "{'type': 'auto'} if turn == 0 else {'type': 'none'}"]
+    "value",
+    [
+        "'auto' if turn == 0 else 'none'",
+        "{'type': 'auto'} if turn == 0 else {'type': 'none'}",
+        "{'type': 'auto' if turn == 0 else 'none'}",
+    ],
 )
 def test_a_parameter_that_flips_with_the_turn(program: Run, value: str) -> None:
     found = program(

@@ -292,3 +292,27 @@ def shown(turns, out):
         {body}
 """)
     assert [told in text for text in rewritten(found)] == ([True] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("test", "change", "told"),
+    [
+        ("seen > keep", "block.clear()", True),
+        ("seen > keep", 'block.update({"type": "text", "text": "[old picture]"})', True),
+        ("seen > keep", 'block.update({"seen": seen})', False),
+        ("len(block) > keep", "block.clear()", False),
+    ],
+)
+def test_a_part_of_a_turn_that_becomes_another_in_place(
+    talking: Run, test: str, change: str, told: bool
+) -> None:
+    found = talking(f"""
+def fewer_pictures(messages, keep):
+    seen = 0
+    for message in reversed(messages):
+        for block in message["content"]:
+            seen += 1
+            if {test}:
+                {change}
+""")
+    assert (rewritten(found) == [change.partition("(")[0]]) is told

@@ -21,6 +21,7 @@ def seen(found: Program) -> list[tuple[str, str]]:
         ("create(messages=messages)", "create(messages=messages)"),
         ("create(messages=messages, tools=None)", "None"),
         ("create(messages=messages, tools=[])", "[]"),
+        ("llm.beta.chat.parse(messages=messages)", "llm.beta.chat.parse(messages=messages)"),
         # The same tools, perhaps the same, another conversation, and another function.
         ("create(messages=messages, tools=tools)", None),
         ("create(messages=messages, **options)", None),
@@ -33,7 +34,7 @@ def test_a_conversation_that_is_sent_on_without_its_tools(
 ) -> None:
     found = talking(f"""
 def ask(question, messages, tools, options):
-    reply = create(messages=messages, tools=tools)
+    reply = {"llm.chat." if "chat" in later else ""}create(messages=messages, tools=tools)
     messages.append(reply)
     return {later}
 """)
@@ -237,3 +238,20 @@ class History:
 def test_marks_that_are_only_added(talking: Run, room: str, clean: str, stops: bool) -> None:
     found = talking(HISTORY.format(room=room, clean=clean))
     assert (("mark-stops", room) in seen(found)) is stops
+
+
+@pytest.mark.parametrize(
+    ("order", "told"),
+    [
+        ("messages = sorted(messages, key=lambda t: relevance(t, question), reverse=True)", True),
+        ("messages.sort(key=lambda t: t.score)", True),
+        # As they were said; other things.
+        ("messages = sorted(messages, key=lambda t: t.created_at)", False),
+        ("documents = sorted(documents, key=lambda d: d.score)", False),
+    ],
+)
+def test_turns_in_an_order_of_what_they_are_worth(talking: Run, order: str, told: bool) -> None:
+    found = talking(
+        f"def choose(messages, question, documents):\n    {order}\n    return messages, documents\n"
+    )
+    assert [o.what for o in found.observations] == (["history-rewritten"] if told else [])
