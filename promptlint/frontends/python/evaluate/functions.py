@@ -467,8 +467,8 @@ def bind(
                 at = func.module.place(defaults[name])
                 value = access.frozen(value, Scope.PROCESS, at, f"default of {name}, computed once")
             frame.names[name] = value
-        else:
-            frame.names[name] = Unknown(func.module.place(arg), name=name, path=name)
+        else:  # a library gives it
+            frame.names[name] = _symbolic(m, func, arg, None, frame)
     if spec.vararg:
         frame.names[spec.vararg.arg] = ListV(extra, "tuple", depth=len(m.guards))
     if spec.kwarg:

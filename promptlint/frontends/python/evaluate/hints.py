@@ -68,6 +68,10 @@ _OWN = re.compile(r"\bself\.(\w+)")
 _KEEPS = re.compile(r"stor(?:e|age)|service|manager|client|repo|auth", re.IGNORECASE)
 _TEXT = re.compile(r"prompt|template|section|context|instruction", re.IGNORECASE)
 
+# Classes whose objects say of somebody who he is: ``ctx.context.name`` of a context that is a `UserInfo`.
+_PERSON = re.compile(
+    r"(?:Current|Auth|App|Session)?(?:User|Customer|Patient|Employee|Student|Person)(?:Info|Context|Profile|Data|Details|Record)?"
+)
 # Most methods compute nothing that changes unseen; what they give is not worth a run.
 _VARYING = re.compile(
     r"now\(|today\b|strftime|isoformat|\btime\.\w+\(|(?:date|time|clock|stamp)\w*\(|uuid|random|secrets|shuffle"
@@ -128,11 +132,13 @@ def attribute(m: Machine, value: Declared, attr: str, named: Unknown, node: ast.
         if not any(attr in _computing(one) for one in cls.mro()):
             return named
         return objects.attribute(m, objects.symbolic(m, cls, value.name), attr, node, frame)
-    return field(cls, attr, named)
+    return field(m, cls, attr, named)
 
 
-def field(cls: ClassV, attr: str, value: Unknown) -> Unknown | ListV:
-    """Return a field of which nothing is known with the type that its class declares."""
+def field(m: Machine, cls: ClassV, attr: str, value: Unknown) -> Unknown | ListV:
+    """Return a field of which nothing is known with the type that its class declares, and whose it is."""
+    if _PERSON.fullmatch(cls.name) and m.catalog.name(value.name) is None:
+        value.name = f"user.{attr}"
     declared = objects.fields(cls).get(attr)
     return value if declared is None else noted(value, declared[1].annotation, declared[0].module)
 

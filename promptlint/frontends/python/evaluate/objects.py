@@ -222,7 +222,7 @@ def attribute(m: Machine, obj: Obj, attr: str, node: ast.expr, frame: Frame) -> 
         return protocols.of_held(inner, attr)
     path = f"{obj.name}.{attr}"
     value = Unknown(place, name=label, path=path)
-    return hints.field(cls, attr, value)
+    return hints.field(m, cls, attr, value)
 
 
 def _is_setting(obj: Obj, attr: str, value: Value) -> bool:

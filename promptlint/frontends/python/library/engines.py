@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 from promptlint.frontends.base import Context, Delimiters
 from promptlint.frontends.mapped import MappedText
-from promptlint.frontends.python.evaluate import access, text
+from promptlint.frontends.python.evaluate import access, functions, protocols, text
 from promptlint.frontends.python.evaluate.machine import Frame, Machine
 from promptlint.frontends.python.values.arguments import Arguments
 from promptlint.frontends.python.values.pieces import Alt, Hole, Lit, Loop, Part, Seg
 from promptlint.frontends.python.values.values import (
     NONE,
+    Bound,
     Choice,
     Const,
     DictV,
@@ -122,11 +123,14 @@ def called(m: Machine, value: Value, node: ast.AST, frame: Frame) -> Value:
         given = Arguments()
         cause = library.volatile(m, value.path, given, node, frame)  # type: ignore[arg-type]
         return Unknown(frame.module.place(node), name=value.path, cause=cause)
-    if isinstance(value, FuncV) and isinstance(node, ast.expr):
-        from promptlint.frontends.python.evaluate.functions import invoke
-
-        return invoke(m, value, [], {}, node, frame)
-    return value
+    if not isinstance(node, ast.expr):
+        return value
+    if isinstance(value, Obj):
+        return protocols.special(m, value, ("__call__",), [], node, frame) or value
+    if isinstance(value, Bound) and isinstance(value.func, FuncV):
+        me = [value.receiver] if value.receiver is not None else []
+        return functions.invoke(m, value.func, [*me, *value.args], value.keywords, node, frame)
+    return functions.invoke(m, value, [], {}, node, frame) if isinstance(value, FuncV) else value
 
 
 def made(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:

@@ -16,9 +16,11 @@ from promptlint.frontends.python.prompts.emit import emitter_of
 from promptlint.frontends.python.values.forms import promptish
 from promptlint.frontends.python.values.naming import HISTORY
 from promptlint.frontends.python.values.values import (
+    Bound,
     DictV,
     FuncV,
     ListV,
+    Obj,
     Str,
     Template,
     Unknown,
@@ -79,7 +81,7 @@ def request(
             observations.append(seen)
     for _name, value, at in carried.get("system", ()):
         # Some frameworks take a function that makes the text for each request.
-        made = engines.called(m, value, node, frame) if isinstance(value, FuncV) else value
+        made = engines.called(m, value, node, frame) if isinstance(value, FuncV | Bound | Obj) else value
         emitter.system(made, frame.module.place(at))
     for what in ("messages", "prompt", "user", "assistant", "content", "tool"):
         for _name, given_as, at in carried.get(what, ()):

@@ -28,13 +28,13 @@ from promptlint.frontends.python.values.naming import called_name
 
 _ASKED_FOR = ("prepare", "is_enabled")  # how a library is told of a function that it asks for tools
 _DECORATED = ".toolset"
-WORDS = (*_ASKED_FOR, _DECORATED, ".override(", "request.tools", "request.model")
+WORDS = (*_ASKED_FOR, _DECORATED, ".override(", "request.tools", "request.model", "request.config")
 """Without one of these words a file has no such function."""
 
 _HAPPENED = re.compile(
     r"(\b|_)(state|messages?|history|turns?|steps?|rounds?|stage|phase|iterations?|usage)(\b|_)|ctx\.prompt\b"
 )
-_REQUEST = re.compile(r"request$", re.IGNORECASE)
+_REQUEST = re.compile(r"request(\.config)?$", re.IGNORECASE)
 _SEEN_AS = {"tools": "tools-changed", "model": "parameter-flips", "tool_choice": "parameter-flips"}
 
 
@@ -101,6 +101,6 @@ def _set_of_request(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
         isinstance(node, ast.Assign)
         and isinstance(target := node.targets[0], ast.Attribute)
         and target.attr in _SEEN_AS
-        and _REQUEST.search(last_name(target.value) or "")
+        and _REQUEST.search(ast.unparse(target.value))
     ):
         yield target.attr, node.value

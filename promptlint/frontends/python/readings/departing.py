@@ -10,6 +10,10 @@
 
     outgoing = [dict(m) for m in messages]        a copy whose last turn alone says more
     outgoing[-1]["content"] = f"{now}: {text}"
+
+    for m in messages:                            pictures, taken out of all turns before the next one is added
+        m["content"] = [part for part in m["content"] if part["type"] != "image"]
+    messages.append({"role": "user", "content": [{"type": "image", …}, …]})
 """
 
 from __future__ import annotations
@@ -42,6 +46,8 @@ def departing(body: Body) -> Seen:
     calls = [node for node in body.of(ast.Call) if any(k.arg in SENT_AS for k in node.keywords)]
     if body.of(ast.UnaryOp):  # ``copy[-1]``
         yield from _copied(body)
+    if body.loops and body.of(ast.ListComp):
+        yield from _taken_out_before(body)
     if not (cut or calls):
         return
     made = made_in(body)
@@ -219,6 +225,38 @@ def _copied(body: Body) -> Seen:
             and not _only_marked(node.value, body)
         ):
             yield "history-rewritten", target
+
+
+def _taken_out_before(body: Body) -> Seen:
+    """Yield the parts that a loop leaves out of all turns, where a turn with such parts is added behind it and sent."""
+    added = [
+        (ast.unparse(node.func.value), node)
+        for node in body.of(ast.Call)
+        if isinstance(node.func, ast.Attribute)
+        and node.func.attr == "append"
+        and body.holds_turns(node.func.value)
+    ]
+    for loop, inside in body.loops if added else ():
+        if isinstance(loop, ast.While) or not body.holds_turns(loop.iter):
+            continue
+        turns, end = ast.unparse(loop.iter), loop.end_lineno or 0
+        later = {
+            n.value
+            for owner, call in added
+            if owner == turns and call.lineno > end
+            for n in walk(*call.args)
+            if isinstance(n, ast.Constant)
+        }
+        for node in inside if later else ():
+            if (
+                isinstance(node, ast.Assign)
+                and isinstance(node.value, ast.ListComp)
+                and not isinstance(node.targets[0], ast.Name)
+            ):
+                tests = [test for one in node.value.generators for test in one.ifs]
+                kinds = {n.value for n in walk(*tests) if isinstance(n, ast.Constant)} - {"type", "role"}
+                if kinds & later:
+                    yield "history-rewritten", node.value
 
 
 def _only_marked(value: ast.expr, body: Body) -> bool:

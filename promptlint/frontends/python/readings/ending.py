@@ -144,7 +144,8 @@ class Ending:
 
     def _is_small(self, test: ast.Compare) -> bool:
         """Tell whether a comparison asks only whether there is any, or one at a place: ``len(turns) > 1``, ``x is None``."""
-        if isinstance(test.ops[0], ast.Is | ast.IsNot) or _within_bounds(test):
+        nothing = isinstance(test.comparators[0], ast.Constant)
+        if (nothing and isinstance(test.ops[0], ast.Is | ast.IsNot)) or _within_bounds(test):
             return True
         number = getattr(test.comparators[0], "value", None)
         if not isinstance(number, int) or number >= _FEW or last_name(test.left) in self.counted:

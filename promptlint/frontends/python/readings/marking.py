@@ -5,15 +5,20 @@
     if self.results % 10 == 0 and self.marks() < 4:
         block["cache_control"] = MARK                the fortieth result gets the last one
     self.messages.append({"role": "user", "content": [block]})
+
+    for m in messages:
+        if m["role"] == "user":
+            m["content"][-1]["cache_control"] = MARK     each turn of the user gets one
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Iterator, Sequence
 
-from promptlint.frontends.python.readings.shapes import last_name
+from promptlint.frontends.python.readings.shapes import last_name, names_of
 from promptlint.frontends.python.readings.turnlists import Body, Function, Seen, is_turns
 from promptlint.frontends.python.syntax.nodes import definitions, walk
 from promptlint.frontends.python.values.modules import Module
@@ -21,6 +26,8 @@ from promptlint.frontends.python.values.naming import is_about_marks, tells_of_m
 
 _COUNT = re.compile(r"mark|cache|breakpoint|checkpoint", re.IGNORECASE)
 _MOST = 4  # marks that a request may have
+_WHO = re.compile(r"\brole\b|\bisinstance\(")
+_SAID = frozenset(("type", "text", "content"))
 _TAKES_OFF = frozenset(("pop", "remove", "clear", "discard"))
 
 
@@ -58,6 +65,52 @@ def stopping(bodies: Sequence[Body]) -> Seen:
         for test in body.of(ast.If):
             if _is_room(test.test, body) and any(map(_marks, walk(*test.body))):
                 yield "mark-stops", test.test
+
+
+def unbounded(body: Body) -> Seen:
+    """Yield the marks that a loop sets on each turn of a conversation, or on each of those who speak."""
+    for loop, inside in body.loops:
+        if isinstance(loop, ast.While) or not body.holds_turns(_whole(loop.iter)):
+            continue
+        if any(isinstance(n, ast.AugAssign | ast.Break) or _takes_off(n) for n in inside):
+            continue  # counted, or only some of them
+        marks = [n for n in inside if _marks(n) or _is_marked(n, body)]
+        tests = [n for n in inside if isinstance(n, ast.If | ast.IfExp)] if marks else []
+        turn = names_of(loop.target)
+        for mark in marks:
+            around = [test for test in tests if mark in walk(test)]
+            if all(_of_who_speaks(test.test, turn) for test in around):
+                yield "mark-limit", mark
+                break
+
+
+def _whole(source: ast.expr) -> ast.expr:
+    """Return the list that a loop runs over, all of it: of ``enumerate(turns)``."""
+    if isinstance(source, ast.Call) and last_name(source.func) in ("enumerate", "list") and source.args:
+        return source.args[0]
+    return source
+
+
+def _is_marked(node: ast.AST, body: Body) -> bool:
+    """Tell whether an expression makes a block with a mark: ``{"type": "text", "cache_control": MARK}``, ``{…, **MARK}``."""
+    if not isinstance(node, ast.Dict):
+        return False
+    return any(
+        last_name(value) in body.marking
+        if key is None
+        else isinstance(key, ast.Constant) and tells_of_marks(str(key.value))
+        for key, value in zip(node.keys, node.values, strict=True)
+    ) and any(getattr(key, "value", None) in _SAID for key in node.keys)
+
+
+def _of_who_speaks(test: ast.expr, turn: frozenset[str]) -> bool:
+    """Tell whether a condition asks only who says a turn, or in which form."""
+    names = {
+        name
+        for name in names_of(test)
+        if name not in turn and not hasattr(builtins, name) and not name[:1].isupper()
+    }
+    return not names and _WHO.search(ast.unparse(test)) is not None
 
 
 def _takes_off(node: ast.AST) -> bool:

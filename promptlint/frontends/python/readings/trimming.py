@@ -23,7 +23,7 @@ from promptlint.frontends.python.readings.departing import departing
 from promptlint.frontends.python.readings.downgrading import downgrading
 from promptlint.frontends.python.readings.dropping import dropping
 from promptlint.frontends.python.readings.forgetting import forgetting
-from promptlint.frontends.python.readings.marking import names_of_marks, stopping
+from promptlint.frontends.python.readings.marking import names_of_marks, stopping, unbounded
 from promptlint.frontends.python.readings.placing import placing
 from promptlint.frontends.python.readings.rarely import is_called_when_full
 from promptlint.frontends.python.readings.shapes import last_name
@@ -96,6 +96,7 @@ def trimming(module: Module) -> list[Layout]:
     faults += (wrapping(body, by_name) for body in bodies)
     if "cache" in text:
         faults.append(stopping(bodies))
+        faults += map(unbounded, bodies)
     if "tools=" in text:
         outer = _outermost([body.function for body in bodies if body.function is not script])
         faults += (withheld(function) for function in outer if "tools=" in module.lines(function))

@@ -346,3 +346,43 @@ def instructions(run: RunContextWrapper[Caller], agent: Agent[Caller]) -> str:
 mate = Agent[Caller](name="mate", instructions=instructions)
 """)
     assert any("Speaking: {self.name" in text for text in found.texts)
+
+
+@pytest.mark.parametrize(
+    ("made", "instructions"),
+    [
+        ("def text(run: RunContextWrapper[Desk], agent): return f'{run.context.clock()} ' + RULES", "text"),
+        ("class Text:\n    def __call__(self, run): return f'{datetime.now()} ' + RULES", "Text()"),
+        ("def text(head, run, agent): return f'{head} {datetime.now()} ' + RULES", "partial(text, 'Desk')"),
+        (
+            "class Text:\n    def made(self, run, agent): return f'{datetime.now()} ' + RULES",
+            "Text().made",
+        ),
+    ],
+)
+def test_what_a_library_calls_for_the_instructions(program: Run, made: str, instructions: str) -> None:
+    found = program(f"""
+from datetime import datetime
+from functools import partial
+from agents import Agent, RunContextWrapper
+RULES = {LONG!r}
+class Desk:
+    def clock(self): return datetime.now().isoformat()
+{made}
+agent = Agent(name="mate", instructions={instructions})
+""")
+    assert found.codes == ["PL101"]
+
+
+@pytest.mark.parametrize(("cls", "user"), [("UserInfo", True), ("Customer", True), ("UserStore", False)])
+def test_whose_an_attribute_is_tells_the_class(program: Run, cls: str, user: bool) -> None:
+    found = program(f"""
+from dataclasses import dataclass
+from agents import Agent, RunContextWrapper
+@dataclass
+class {cls}:
+    name: str
+def text(run: RunContextWrapper[{cls}], agent): return f"For {{run.context.name}}. " + {LONG!r}
+agent = Agent(name="mate", instructions=text)
+""")
+    assert ("PL104" in found.codes) is user

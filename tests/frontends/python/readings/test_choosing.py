@@ -34,6 +34,7 @@ def told(found: Program) -> list[tuple[str, str]]:
             "model",
         ),
         ("if request.runtime.context.role == 'guest': request = request.override(tools=FEW)", "", ""),
+        ("if request.state['phase'] == 'answer': request.config.tools = []", "tools-changed", "[]"),
         ("request = request.override(tools=ALL)", "", ""),
         ("if len(request.messages) > 10: window.tools = FEW", "", ""),
     ],

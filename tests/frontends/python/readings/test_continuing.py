@@ -56,6 +56,8 @@ OLD = 'out.append({"role": "user", "content": "[old]"})'
     ("body", "told"),
     [
         (f"if i < len(steps) - keep: {OLD}\n        else: {NEW}", "i < len(steps) - keep"),
+        (f"if step is not steps[-1]: {OLD}\n        else: {NEW}", "step is not steps[-1]"),
+        (f"if step is not None: {NEW}", ""),
         (f"age = len(steps) - i\n        if age > 5: {OLD}\n        else: {NEW}", "age > 5"),
         (
             f"text = step.text\n        if i < len(steps) - 1: text = text[:99]\n        {NEW.replace('step.text', 'text')}",

@@ -186,3 +186,24 @@ def sent(messages, others, found):
     return out
 """)
     assert places(found) == ([("history-rewritten", text)] if more else [])
+
+
+@pytest.mark.parametrize(
+    ("left_out", "added", "changed"),
+    [
+        ('part["type"] != "image"', '{"type": "image", "source": picture}', True),
+        ('part["type"] != "image"', '{"type": "text", "text": question}', False),
+        ('part["type"] != "thinking"', '{"type": "image", "source": picture}', False),
+    ],
+)
+def test_parts_that_are_taken_out_before_the_next_turn_brings_some(
+    talking: Run, left_out: str, added: str, changed: bool
+) -> None:
+    text = f"""
+def look(messages, picture, question):
+    for m in messages:
+        m["content"] = [part for part in m["content"] if {left_out}]
+    messages.append({{"role": "user", "content": [{added}]}})
+    return create(messages=messages)
+"""
+    assert [what for what, _ in places(talking(text))] == (["history-rewritten"] if changed else [])

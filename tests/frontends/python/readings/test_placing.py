@@ -255,3 +255,29 @@ def test_turns_in_an_order_of_what_they_are_worth(talking: Run, order: str, told
         f"def choose(messages, question, documents):\n    {order}\n    return messages, documents\n"
     )
     assert [o.what for o in found.observations] == (["history-rewritten"] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("test", "mark", "each"),
+    [
+        ('m["role"] == "user"', 'm["content"][-1]["cache_control"] = MARK', True),
+        ("isinstance(m, HumanMessage)", 'm["content"][-1]["cache_control"] = MARK', True),
+        ('m["role"] == "user"', 'out.append({"type": "text", "text": m["content"], **MARK})', True),
+        # The last ones, the first, those that are marked on purpose; and a file that takes marks off.
+        ("i >= len(messages) - 2", 'm["content"][-1]["cache_control"] = MARK', False),
+        ("i == 0", 'm["content"][-1]["cache_control"] = MARK', False),
+        ('m["keep"]', 'm["content"][-1]["cache_control"] = MARK', False),
+        ('m["role"] == "user"', 'm["content"][-1].pop("cache_control", None)', False),
+    ],
+)
+def test_a_mark_on_each_turn(talking: Run, test: str, mark: str, each: bool) -> None:
+    found = talking(f"""
+MARK = {{"cache_control": {{"type": "ephemeral"}}}}
+def marked(messages):
+    out = []
+    for i, m in enumerate(messages):
+        if {test}:
+            {mark}
+    return out
+""")
+    assert ("mark-limit" in [what for what, _ in seen(found)]) is each
