@@ -189,6 +189,8 @@ def _binary(m: Machine, node: ast.BinOp, frame: Frame) -> Value:
             return _piped(m, left, right, node, frame)
         if isinstance(left, Template):
             return left
+        if isinstance(right, FuncV):  # a chain gives what its last function does
+            return right
         if isinstance(left, DictV) or isinstance(right, DictV):
             merged = DictV(len(m.guards), place)
             mappings.update(merged, left)
@@ -212,7 +214,14 @@ def _binary(m: Machine, node: ast.BinOp, frame: Frame) -> Value:
 
 
 def _piped(m: Machine, values: Value, template: Template, node: ast.BinOp, frame: Frame) -> Value:
-    """Return a template behind what fills it: ``{"now": lambda x: clock(), "question": …} | prompt | model``."""
+    """Return a template behind what fills it: ``{"now": lambda x: clock(), "question": …} | prompt | model``.
+
+    So does a function that gives such a mapping.
+    """
+    if isinstance(values, FuncV):
+        from promptlint.frontends.python.evaluate.functions import invoke
+
+        values = invoke(m, values, [], {}, node, frame)
     if not isinstance(values, DictV):
         return template
     made = {

@@ -24,7 +24,7 @@ from promptlint.frontends.python.library import (
 from promptlint.frontends.python.library.queries import by_query
 from promptlint.frontends.python.library.recent import KEEPS_NEWEST, WINDOWS, newest
 from promptlint.frontends.python.values.forms import is_history, is_message
-from promptlint.frontends.python.values.naming import HISTORY, SENDS, called_name
+from promptlint.frontends.python.values.naming import HISTORY, SENDS, called_name, path_of
 from promptlint.frontends.python.values.pieces import Hole, Part, flat, worst
 from promptlint.frontends.python.values.values import (
     NONE,
@@ -313,7 +313,7 @@ def unknown_call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, 
         return Unknown(place, name=base, path=path, cause=cause, loop=callee.loop)
     if (result := handing.handed(m, path, given, node, frame)) is not None:
         return result
-    found = volatile(m, path, given, node, frame)
+    found = volatile(m, path_of(callee), given, node, frame)
     last = newest(short, given, node, frame) if found is not None and found.kind is Kind.HISTORY else None
     if last is not None:
         found = replace(last, variant="cut")  # turns they are, whatever is made of them

@@ -198,6 +198,8 @@ HANDLERS: dict[str, collecting.Handler] = {
     "html.unescape": _same,
     "textwrap.shorten": _same,
     "unicodedata.normalize": _second,
+    "langchain_core.runnables.RunnableLambda": _same,
+    "langchain.schema.runnable.RunnableLambda": _same,
     "asyncio.run": _same,
     "asyncio.wait_for": _same,
     "asyncio.create_task": _same,

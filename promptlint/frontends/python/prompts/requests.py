@@ -101,7 +101,7 @@ def request(
     repeated = m.repeats(sent) and not _made_anew(sink, whole, emitter.segments, given)
     switched = switched_by(node, frame) if repeated else frozenset()
     for _name, value, at in carried.get("tools", ()):
-        observations.extend(tooling.changes(m, value, at, node, frame, switched, sent))
+        observations.extend(tooling.changes(m, value, at, node, frame, switched, whole))
     parameters, flips = settings.parameters(m, carried, node, frame, switched)
     observations.extend(flips)
     # A switch of a library: it puts the turns so far behind what is given here.

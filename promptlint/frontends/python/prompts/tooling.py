@@ -14,7 +14,17 @@ from promptlint.frontends.python.prompts.settings import flip, switch
 from promptlint.frontends.python.readings.shapes import last_name
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.naming import makes_tools
-from promptlint.frontends.python.values.values import Choice, ClassV, Const, FuncV, ListV, Obj, Str, Value
+from promptlint.frontends.python.values.values import (
+    Choice,
+    ClassV,
+    Const,
+    FuncV,
+    ListV,
+    Obj,
+    Str,
+    Unknown,
+    Value,
+)
 from promptlint.layout import Cause, Confidence, Guard, Kind, Observation, Scope, Step
 from promptlint.source import Place
 from promptlint.words import shortened
@@ -38,7 +48,9 @@ def told(m: Machine, value: Value, node: ast.Call, frame: Frame) -> Value:
 
 def _description(m: Machine, tool: Value, node: ast.Call, frame: Frame) -> Str | None:
     said = tool.says if isinstance(tool, FuncV) else None
-    if isinstance(tool, Obj) and makes_tools(tool.cls):
+    if isinstance(tool, Unknown) and tool.given:  # an object of a library, by its constructor
+        said = tool.given.get("description")
+    elif isinstance(tool, Obj) and makes_tools(tool.cls):
         said = access.attribute(m, tool, "description", node, frame)
     return said if isinstance(said, Str) and said.cause is not None else None
 

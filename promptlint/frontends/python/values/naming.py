@@ -71,7 +71,9 @@ def is_kept_back(path: str) -> bool:
 
 
 def path_of(callee: Value) -> str:
-    """Return the dotted path of what is called."""
+    """Return the dotted path of what is called; what stands under a key is called by it: ``parts["store"].search``."""
+    if isinstance(callee, Unknown) and "[]" in callee.path and "[]" not in callee.name and "." in callee.name:
+        return callee.name
     if isinstance(callee, (Ext, Unknown)):
         return callee.path
     if isinstance(callee, Choice):

@@ -100,3 +100,20 @@ def clock() -> str:
     return f"The time is {{datetime.now():%H:%M:%S}}."
 """
     assert program(text).codes == codes
+
+
+@pytest.mark.parametrize(
+    ("decorator", "codes"), [("@llm.call('openai/gpt-4o')", ["PL101"]), ("@other.call('openai/gpt-4o')", [])]
+)
+def test_what_a_function_returns_is_sent_by_its_decorator(
+    program: Callable[..., Program], decorator: str, codes: list[str]
+) -> None:
+    found = program(f"""
+from datetime import datetime
+from mirascope import llm
+from acme import other
+{decorator}
+def answer(text):
+    return f"It is {{datetime.now()}}. {LONG} {{text}}"
+""")
+    assert found.codes == codes

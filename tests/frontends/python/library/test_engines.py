@@ -75,6 +75,8 @@ def test_a_value_partial_is_kept(program: Callable[..., Program]) -> None:
         ("{'folder': lambda x: os.getcwd(), 'question': RunnablePassthrough()}", " ~environment/machine"),
         ("RunnablePassthrough.assign(folder=lambda x: os.getcwd())", " ~environment/machine"),
         ("RunnableParallel(folder=lambda x: os.getcwd())", " ~environment/machine"),
+        ("RunnablePassthrough() | RunnableLambda(placed)", " ~environment/machine"),
+        ("RunnableLambda(placed) | RunnableLambda(lambda x: {'day': x})", ""),
         ("RunnablePassthrough()", ""),
         ("{'folder': lambda x: x['folder']}", ""),
     ],
@@ -84,7 +86,8 @@ def test_a_mapping_in_front_of_a_template_fills_it(
 ) -> None:
     found = program(
         "import os\nfrom langchain_core.prompts import ChatPromptTemplate\n"
-        "from langchain_core.runnables import RunnableParallel, RunnablePassthrough\n"
+        "from langchain_core.runnables import RunnableLambda, RunnableParallel, RunnablePassthrough\n"
+        "def placed(inputs): return {**inputs, 'folder': os.getcwd()}\n"
         "prompt = ChatPromptTemplate.from_messages([('system', 'In {folder}. Be brief.')])\n"
         f"chain = {values} | prompt\n"
     )
@@ -160,12 +163,13 @@ SYSTEM_PROMPT = f"It is {{datetime.now()}}. {LONG}"
             "import rank_bm25; bm25 = rank_bm25.BM25Okapi(docs)",
         ),
         ("requests.get(URL, params={'q': q}).text", "import requests"),
+        ("parts['store'].search(q)", "pass"),  # what stands under a key is called by it
     ],
 )
 def test_what_is_found_for_a_question(program: Callable[..., Program], found: str, given: str) -> None:
     ran = program(f"""
 from openai import OpenAI
-def ask(q, docs):
+def ask(q, docs, parts):
     {given}
     text = f"Sources: {{{found}}} {LONG} {{q}}"
     return OpenAI().responses.create(model="m", input=text)

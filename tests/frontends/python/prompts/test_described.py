@@ -77,6 +77,10 @@ RULES = "Find a court for the guest. Never book one twice. Say which hall it is 
         ("class CourtsTool:\n    description = 'Of today.'\ncourts = CourtsTool()", False),
         ("def courts(day): return day\ncourts.__doc__ = f'Of {date.today()}.'", True),
         ("def courts(day): return day\ncourts.__doc__ = 'Of today.'", False),
+        (
+            "from acme import CourtsTool\ncourts = CourtsTool(name='courts', description=f'Of {date.today()}.')",
+            True,
+        ),
     ],
 )
 def test_what_a_tool_says_stands_in_front_of_the_instructions(program: Run, tool: str, changes: bool) -> None:
