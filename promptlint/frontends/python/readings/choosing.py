@@ -26,10 +26,12 @@ from promptlint.frontends.python.readings.turnlists import Function, Seen
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.naming import called_name
 
-_ASKED_FOR = ("prepare", "is_enabled")  # how a library is told of a function that it asks for tools
+_ASKED_FOR = ("prepare", "prepare_tools", "is_enabled")  # how a library is told of what it asks for tools
 _DECORATED = ".toolset"
-WORDS = (*_ASKED_FOR, _DECORATED, ".override(", "request.tools", "request.model", "request.config")
-"""Without one of these words a file has no such function."""
+WRITTEN = re.compile(
+    rf"\b(?:{'|'.join(_ASKED_FOR)})\s*=|\{_DECORATED}\b|\.override\(|request\.(?:tools|model|config)\b"
+)
+"""What a file with such a function has written somewhere."""
 
 _HAPPENED = re.compile(
     r"(\b|_)(state|messages?|history|turns?|steps?|rounds?|stage|phase|iterations?|usage)(\b|_)|ctx\.prompt\b"
@@ -43,6 +45,11 @@ def choosing(tree: ast.Module, functions: list[Function]) -> Seen:
     asked = frozenset(_told_of(tree))
     for function in functions:
         nodes = walk(function)
+        tools = function.name in asked or _is_toolset(function)
+        given = [n for n in nodes if isinstance(n, ast.Return)] if tools else []
+        settings = [(node, *one) for node in nodes for one in _set_of_request(node)]
+        if not (given or settings):
+            continue
         made = [n for n in nodes if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Name)]
         aware = frozenset(
             last_name(n.targets[0]) or "" for n in made if _HAPPENED.search(ast.unparse(n.value))
@@ -54,20 +61,18 @@ def choosing(tree: ast.Module, functions: list[Function]) -> Seen:
             for inner in walk(*node.body, *node.orelse)
         )
         chosen = {last_name(n.targets[0]) for n in made if id(n) in under or _decides(n.value, aware)}
-        for node in nodes:
-            if isinstance(node, ast.Return):
-                tools = function.name in asked or _is_toolset(function)
-                if tools and (id(node) in under or _decides(node.value, aware)):
-                    yield "tools-changed", node
-            for name, value in _set_of_request(node):
-                if id(node) in under or last_name(value) in chosen or _decides(value, aware):
-                    yield _SEEN_AS[name], value
+        for back in given:
+            if id(back) in under or _decides(back.value, aware):
+                yield "tools-changed", back
+        for node, name, value in settings:
+            if id(node) in under or last_name(value) in chosen or _decides(value, aware):
+                yield _SEEN_AS[name], value
 
 
 def _told_of(tree: ast.Module) -> Iterator[str]:
     """Yield the functions that a library is given to ask for tools."""
     for node in walk(tree):
-        if isinstance(node, ast.keyword) and node.arg is not None and node.arg.startswith(_ASKED_FOR):
+        if isinstance(node, ast.keyword) and node.arg in _ASKED_FOR:
             yield last_name(node.value) or ""
 
 

@@ -16,7 +16,7 @@ import ast
 import re
 from pathlib import PurePosixPath
 
-from promptlint.frontends.python.readings.choosing import WORDS, choosing
+from promptlint.frontends.python.readings.choosing import WRITTEN, choosing
 from promptlint.frontends.python.readings.compacting import compacting
 from promptlint.frontends.python.readings.continuing import continuing
 from promptlint.frontends.python.readings.departing import departing
@@ -101,7 +101,7 @@ def trimming(module: Module) -> list[Layout]:
         outer = _outermost([body.function for body in bodies if body.function is not script])
         faults += (withheld(function) for function in outer if "tools=" in module.lines(function))
         faults.append(reduced(outer))
-    if any(word in text for word in WORDS):
+    if WRITTEN.search(text):
         faults.append(choosing(module.tree, [node for node in nodes if isinstance(node, Function)]))
     seen = [
         Observation(what, module.place(node), module.text(node), confidence=Confidence.MEDIUM)
