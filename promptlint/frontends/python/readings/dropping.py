@@ -19,9 +19,9 @@ import ast
 import re
 
 from promptlint.frontends.python.readings.shapes import is_negative, last_name, parts_of
-from promptlint.frontends.python.readings.turnlists import SENT_AS, Body, Seen, is_turns
+from promptlint.frontends.python.readings.turnlists import Body, Seen, is_turns
 from promptlint.frontends.python.syntax.nodes import walk
-from promptlint.frontends.python.values.naming import called_name
+from promptlint.frontends.python.values.naming import SENT_AS, called_name
 
 _OF_TURNS = re.compile(r"memory|histor|messages|conversation|turns", re.IGNORECASE)
 _TRIMS = re.compile(r"^(trim|trim_messages|truncate_messages|trim_history)$")

@@ -27,9 +27,9 @@ from promptlint.frontends.python.readings.shapes import (
     order,
     parts_of,
 )
-from promptlint.frontends.python.readings.turnlists import SENT_AS, Body, Seen, is_turns, is_turns_name
+from promptlint.frontends.python.readings.turnlists import Body, Seen, is_turns, is_turns_name
 from promptlint.frontends.python.syntax.nodes import children, walk
-from promptlint.frontends.python.values.naming import called_name
+from promptlint.frontends.python.values.naming import SENT_AS, called_name
 
 _REQUEST = re.compile(r"request\.\w+$", re.IGNORECASE)
 _TOKENS = re.compile(r"token|budget", re.IGNORECASE)
