@@ -29,9 +29,9 @@ def placing(body: Body) -> Seen:
     for loop, inside in body.loops:
         if isinstance(loop, ast.For | ast.AsyncFor):
             yield from _beside_last(inside)
-    for node in body.of(ast.Call):
-        if _is_sorted(node, body):
-            yield "history-rewritten", node
+    ordered = [node for node in body.of(ast.Call) if _is_sorted(node, body)]
+    if ordered and any(getattr(n, "value", getattr(n, "attr", "")) == "role" for n in walk(body.function)):
+        yield from (("history-rewritten", node) for node in ordered)  # mails have no roles
     waiting: dict[str, list[ast.Call]] = {}
     front: dict[str, str | None] = {}  # the list of which all but the last turn was put in
     for node in body.of(ast.Call):

@@ -251,10 +251,13 @@ def test_marks_that_are_only_added(talking: Run, room: str, clean: str, stops: b
     ],
 )
 def test_turns_in_an_order_of_what_they_are_worth(talking: Run, order: str, told: bool) -> None:
-    found = talking(
-        f"def choose(messages, question, documents):\n    {order}\n    return messages, documents\n"
-    )
-    assert [o.what for o in found.observations] == (["history-rewritten"] if told else [])
+    text = f"""
+def choose(messages, question, documents):
+    {order}
+    return [{{"role": "system", "content": documents}}, *messages]
+"""
+    assert [o.what for o in talking(text).observations] == (["history-rewritten"] if told else [])
+    assert talking(text.replace('"role"', '"name"')).observations == []
 
 
 @pytest.mark.parametrize(
