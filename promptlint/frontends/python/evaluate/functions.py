@@ -293,6 +293,8 @@ def invoke(
         m.limit = limit + m.steps - begun if iterates else limit
         whole = m.reach >= len(m.stack)  # nothing in it was cut for being under way further out
         m.reach = min(m.reach, reach)
+    if spent:
+        func.ran = False  # not to its end: a worker is entered for itself then
     if spent and isinstance(value, Const) and value.value is None:
         value = Unknown(place, name=func.name, path=f"{func.name}()")  # cut before it returned anything
     if objects.is_cached(func):

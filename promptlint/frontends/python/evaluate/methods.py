@@ -225,14 +225,14 @@ def replaced(value: Str, old: Value, new: Value, node: ast.Call, frame: Frame) -
     return Str(_replaced(value.parts, wanted, passed(new, at.place, at.note), at, written))
 
 
-def _field(wanted: str) -> str:
+def field_of(wanted: str) -> str:
     """Return the name that a placeholder bears: `TASK_DESCRIPTION`, `{{question}}`, `[[DATE]]`, `<city>`."""
     name = wanted.strip("{}[]()<>$%#@ ")
     return name.lower() if name.isidentifier() else ""
 
 
 def _replaced(parts: tuple[Part, ...], wanted: str, new: Value, at: Step, written: str) -> tuple[Part, ...]:
-    name = _field(wanted)
+    name = field_of(wanted)
     out: list[Part] = []
     for part in parts:
         if isinstance(part, Lit) and wanted in part.text:

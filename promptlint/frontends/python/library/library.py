@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from promptlint.frontends.python.evaluate import access, hints, mappings, methods, text
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, root_of
@@ -23,6 +22,7 @@ from promptlint.frontends.python.library import (
 )
 from promptlint.frontends.python.library.queries import by_query
 from promptlint.frontends.python.library.recent import KEEPS_NEWEST, WINDOWS, newest
+from promptlint.frontends.python.values.arguments import Arguments
 from promptlint.frontends.python.values.forms import is_history, is_message
 from promptlint.frontends.python.values.naming import HISTORY, SENDS, called_name, path_of
 from promptlint.frontends.python.values.pieces import Hole, Part, flat, worst
@@ -39,9 +39,6 @@ from promptlint.frontends.python.values.values import (
 )
 from promptlint.layout import Cause, Confidence, Kind, Scope
 from promptlint.source import Place
-
-if TYPE_CHECKING:
-    from promptlint.frontends.python.values.arguments import Arguments
 
 # A method that reads a clock's value at one resolution.
 _CLOCK_METHODS = {
@@ -307,6 +304,8 @@ def unknown_call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, 
     owner = callee.cause  # the receiver's cause came along with the attribute
     if owner is not None and owner.kind is Kind.CLOCK:
         return _clock_method(m, callee, short, given, node, frame)
+    if short == "replace" and (replaced := _unseen_mark(callee, given, node, frame)) is not None:
+        return replaced
     if "." in path and (short in _SAME or (short == "get" and not (given.args or given.keywords))):
         base = callee.name.rsplit(".", 1)[0] if "." in callee.name else callee.name
         cause = worst(owner, given.cause) if short == "replace" else owner
@@ -414,6 +413,15 @@ def _unseen(callee: Unknown, given: Arguments, node: ast.Call, frame: Frame) -> 
     if "system" not in callee.name.lower() or not isinstance(node.func, ast.Attribute):
         return (template, *filled)
     return (template, *filled, replace(template, expression=frame.module.text(node.func.value)))
+
+
+def _unseen_mark(callee: Unknown, given: Arguments, node: ast.Call, frame: Frame) -> Str | None:
+    """Return a template that is not known with something that changes in place of a mark: ``rules.replace("{day}", today)``."""
+    mark = access.plain(given.args[0]) if len(given.args) == 2 else None
+    name = methods.field_of(mark) if isinstance(mark, str) and not mark.isidentifier() else ""
+    if not name or callee.cause is not None or given.args[1].cause is None:
+        return None
+    return Str(_unseen(callee, Arguments(keywords={name: given.args[1]}), node, frame))
 
 
 def _is_prompt(value: Value) -> bool:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.frontends.python.build import Program
+
 System = Callable[..., str]
 HELPER = """
 def helper(x, y='z', *rest, sep='-', **more):
@@ -118,3 +120,17 @@ def test_a_default_that_names_a_file(system: Callable[..., str], argument: str, 
         "open(path).read()", head, files={"p.md": "Text of the file."}, arguments=f"question, {argument}"
     )
     assert found == shown
+
+
+@pytest.mark.parametrize("steps", [3, 200])
+def test_a_worker_that_was_not_run_to_its_end_is_entered_for_itself(
+    program: Callable[..., Program], steps: int
+) -> None:
+    before = "".join(f"        prompt += f'{{state.a{at}}}'\n" for at in range(steps))
+    found = program(
+        f"from openai import OpenAI\ndef ask(state):\n    def work():\n        prompt = ''\n{before}"
+        "        messages = [{'role': 'system', 'content': prompt + 'Be brief.'}]\n"
+        "        yield OpenAI().chat.completions.create(messages=messages)\n"
+        "    def stream():\n        for one in work():\n            yield one\n    return stream()\n"
+    )
+    assert found.text.endswith("Be brief.")

@@ -305,6 +305,11 @@ def test_a_script_is_run_for_each_answer(call: str, scope: str) -> None:
             "conf.system_prompt.format(day=date.today())",
             "{conf.system_prompt.format(day=date.today())}{day ~clock/day}{conf.system_prompt}",
         ),
+        (
+            "conf.system_prompt.replace('{day}', str(date.today()))",
+            "{conf.system_prompt.replace('{day}', str(date.today()))}{date.today() ~clock/day}{conf.system_prompt}",
+        ),
+        ("conf.title.replace('-', str(date.today()))", "{conf.title ~clock/day}"),  # no mark
         # A question may be the end of it.
         (
             "conf.intro_prompt.format(day=date.today())",
