@@ -51,8 +51,9 @@ def _only_tags(text: str) -> bool:
 
 
 def _is_traced(segment: Segment) -> bool:
-    """Tell whether it is known why a segment changes, not only guessed by its name."""
-    return segment.cause is not None and segment.cause.confidence is not Confidence.LOW
+    """Tell whether it is known why a segment changes unseen, not only guessed by its name."""
+    cause = segment.cause
+    return cause is not None and cause.kind not in DATA and cause.confidence is not Confidence.LOW
 
 
 def _with(here: Segment, other: Segment) -> bool:
@@ -227,7 +228,7 @@ class Behind:
         Behind a tool that is shown by itself stands the whole prompt.
         """
         here = self._layout.segments[index]
-        if here.section is Section.TOOLS and self._only_tools and _is_traced(here):
+        if here.section is Section.TOOLS and self._describes_tools and _is_traced(here):
             return "the system prompt"
         for at in self._unseen[bisect_right(self._unseen, index) :]:
             segment = self._layout.segments[at]
@@ -236,8 +237,11 @@ class Behind:
         return ""
 
     @cached_property
-    def _only_tools(self) -> bool:
-        return all(segment.section is Section.TOOLS for segment in self._layout.segments)
+    def _describes_tools(self) -> bool:
+        """Tell whether the layout is words about tools, and nothing else."""
+        return self._last_word is not None and all(
+            segment.section is Section.TOOLS for segment in self._layout.segments
+        )
 
     @cached_property
     def _unseen(self) -> list[int]:
