@@ -8,7 +8,7 @@ stands apart from the instructions::
     The notes:
     {notes}                     on a line of its own
 
-and ``Today is {x}`` says what x is, whatever it is called.
+and ``Today is {x}`` says what x is, whatever it is called. ``At least {turns} turns`` is a number.
 """
 
 from __future__ import annotations
@@ -52,6 +52,11 @@ _RULES = ("---", "===")
 _FENCES = ("```", "~~~", '"""', "'''", *_RULES)
 _FRAMES = frozenset((("[", "]"), ("=", "="), ("<", ">")))  # "[Notes]", "== Notes ==", "<notes>"
 _ARGUMENT = re.compile(r"[(,]\s*([A-Za-z_][\w.]*)(?![\w.]*\s*[(=])")
+_QUANTITY = re.compile(
+    r"\b(?:at (?:least|most)|up to|exactly|(?:more|less|fewer|longer|shorter) than|(?:maximum|minimum|total|limit) of)"
+    r"\s+[*_`\"'(]*$",
+    re.IGNORECASE,
+)
 _WORD = re.compile(r"[A-Za-z]+")
 _READ = 200  # characters on each side that are looked at
 
@@ -65,7 +70,9 @@ def judged(segments: tuple[Segment, ...], catalog: Catalog) -> tuple[Segment, ..
             continue
         # A message that is all one value has no form.
         around = _Around.of(segments, index) if segment.of_message in written else _NOTHING
-        if cause := _cause(segment, around, catalog):
+        if around.is_number(segment):
+            out[index] = replace(segment, scope=Scope.UNKNOWN, cause=None)
+        elif cause := _cause(segment, around, catalog):
             out[index] = replace(segment, scope=cause.scope, cause=along(cause, segment.origin))
         elif (
             segment.cause is None and segment.scope is Scope.UNKNOWN and catalog.is_fixed(segment.origin.name)
@@ -123,11 +130,23 @@ class _Around:
     label: str | None
     phrase: str
     announced: bool = False  # in running text, by "the following"
+    line: str = ""  # what stands in front of the value in its line
+    after: str = ""  # and behind it
 
     @property
     def sets_apart(self) -> bool:
         """Tell whether the text says that what follows is not its own."""
         return self.label is not None or self.announced
+
+    def is_number(self, segment: Segment) -> bool:
+        """Tell whether a value that only a name tells of counts what it is called: ``{sentences} sentences``."""
+        known = segment.cause
+        if known is None or known.confidence is not Confidence.LOW or known.kind not in _DATA:
+            return False
+        unit = _WORD.search(self.after)
+        name = _WORD.findall(segment.origin.name)
+        counts = bool(name and unit) and name[-1].endswith("s") and name[-1] == unit.group()
+        return counts or _QUANTITY.search(self.line) is not None
 
     @classmethod
     def of(cls, segments: tuple[Segment, ...], index: int) -> _Around:
@@ -139,7 +158,7 @@ class _Around:
         if _ANNOUNCED.search(line):
             return cls(None, phrase, announced=True)
         if not _CLOSING.match(after):
-            return cls(None, phrase)
+            return cls(None, phrase, line=line, after=after)
         if found := _TAG.search(line) or _LABEL.match(line):
             return cls(found.group(1), phrase)
         return cls(heading if _OPENING.match(line) else None, phrase)

@@ -34,7 +34,7 @@ WORD_LISTS = (
     "samples",
     "fixed",
 )
-VARIANTS = ("", "set", "listing", "shuffle", "completion", "repr", "fetched")
+VARIANTS = ("", "set", "listing", "shuffle", "completion", "repr", "fetched", "whole-path")
 DIALECTS = ("", "f-string", "jinja", "mustache", "$", "percent")
 _PLACE = re.compile(r"[A-Za-z_]\w*|\d+|\*|\*\*")
 _E = TypeVar("_E", bound=StrEnum)

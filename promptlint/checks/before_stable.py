@@ -159,7 +159,7 @@ class BeforeStable:
             Fix(self.fixes.get(cause.scope, self.fix)),
             # A time taken once for a conversation: the turns that follow match, only the first misses.
             Status.BELOW_THRESHOLD
-            if cause.variant == "snapshot"
+            if cause.variant == "snapshot" or (kind is Kind.UNORDERED and behind.led(index, cause.scope))
             else thresholds.status(
                 kind, cause.confidence, None if history else assumed, measure.profile, cause.variant
             ),

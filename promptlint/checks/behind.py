@@ -222,6 +222,17 @@ class Behind:
         """Tell whether no word stands behind a segment, only what closes it: ``</asked_at>``, ``".``, ``)``."""
         return self._last_word is None or self._last_word <= index
 
+    def led(self, index: int, scope: Scope) -> bool:
+        """Tell whether data in front of a segment changes more often, so that nothing would match with it in order."""
+        here, segments = self._layout.segments[index], self._layout.segments
+        return any(
+            one.cause is not None
+            and one.cause.kind in DATA
+            and one.cause.scope.narrower_than(scope)
+            and _with(here, one)
+            for one in segments[:index]
+        )
+
     def unseen(self, index: int) -> str:
         """Say what stands behind a segment and was not seen, "" where nothing does: a text of the program.
 

@@ -11,6 +11,7 @@ from typing import TypeGuard
 from promptlint.frontends import fields
 from promptlint.frontends.mapped import MappedText
 from promptlint.frontends.python.evaluate.machine import fixed, hole, step
+from promptlint.frontends.python.values.known import data
 from promptlint.frontends.python.values.pieces import Alt, Hole, Lit, Loop, Part, Seg, text_of
 from promptlint.frontends.python.values.values import (
     HELD,
@@ -19,6 +20,7 @@ from promptlint.frontends.python.values.values import (
     DictV,
     Ext,
     Item,
+    ListV,
     Obj,
     Str,
     Template,
@@ -65,6 +67,9 @@ def parts_of(value: Value, place: Place, expression: str) -> tuple[Part, ...]:
         name = value.name if folder is None else f"/{value.name}"
         lead = () if folder is None else parts_of(folder, place, expression)
         return (*lead, Lit(name, fixed(place, name), whole=True))
+    if isinstance(value, ListV | DictV) and (held := data(value)) is not None:
+        text = str(held[0])
+        return (Lit(text, fixed(place, text), whole=True),)
     return (hole(place, value, expression),)
 
 

@@ -24,7 +24,7 @@ from promptlint.frontends.python.values.values import (
     Value,
     choice,
 )
-from promptlint.layout import Guard
+from promptlint.layout import Cause, Guard
 
 if TYPE_CHECKING:
     from promptlint.frontends.documents import tree
@@ -116,8 +116,13 @@ def read(m: Machine, value: Value, node: ast.Call, frame: Frame) -> Value:
     if found is not None:
         return found
     return Unknown(
-        frame.module.place(node), name="", path="read()", cause=value.cause, text=frame.module.text(node)
+        frame.module.place(node), name="", path="read()", cause=inside(value.cause), text=frame.module.text(node)
     )
+
+
+def inside(cause: Cause | None) -> Cause | None:
+    """Return why what a file says changes; that its path was made a whole one says nothing of it."""
+    return None if cause is not None and cause.variant == "whole-path" else cause
 
 
 def attribute(m: Machine, obj: Obj, attr: str) -> Value | None:

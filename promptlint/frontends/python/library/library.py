@@ -25,7 +25,7 @@ from promptlint.frontends.python.library.recent import KEEPS_NEWEST, WINDOWS, ne
 from promptlint.frontends.python.values.arguments import Arguments
 from promptlint.frontends.python.values.forms import is_history, is_message
 from promptlint.frontends.python.values.naming import HISTORY, SENDS, called_name, path_of
-from promptlint.frontends.python.values.pieces import Hole, Part, flat, worst
+from promptlint.frontends.python.values.pieces import Hole, Lit, Part, flat, worst
 from promptlint.frontends.python.values.values import (
     NONE,
     Const,
@@ -78,8 +78,8 @@ _SAME = frozenset(
 _ENDS_OF_WINDOWS = tuple(f".{name}" for name in sorted(WINDOWS))
 # Arguments that carry a prompt.
 _ASKED = ("prompt", "system_prompt", "user_prompt", "llm_prompt")
-# Takes off what differs between machines.
 KEPT = 40  # a default text of this length is a prompt, not a setting
+# Takes off what differs between machines.
 _RELATIVE = frozenset({"relpath", "relative_to", "basename"})
 # The same data in another form: what it is about is what was given.
 _DATA = frozenset(
@@ -116,6 +116,11 @@ _COUNTS = re.compile(
 )
 
 
+_DESCRIBING = frozenset(
+    "git hg uname hostname whoami id pwd date ls dir tree find fd rg df free ps env printenv which where lsb_release"
+    " sw_vers ver nvidia-smi lscpu pip conda brew cat".split()
+)
+_COMMANDS = ("subprocess.", "os.popen", "asyncio.create_subprocess")
 _TABLES = (collecting.HANDLERS, standard.HANDLERS, engines.HANDLERS, files.HANDLERS, patterns.HANDLERS)
 
 
@@ -223,6 +228,8 @@ def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
         derived = derived if short in ("dumps", "list", "deepcopy", "copy", "dump", "safe_dump") else None
     if short in _RELATIVE and derived is not None and derived.kind is Kind.ENVIRONMENT:
         derived = None
+    if short == "open":
+        derived = files.inside(derived)
     data = given.get(0, "data") if path in _DATA else None
     if data is not None and (root := root_of(data)):
         path = f"{root}.{short}"
@@ -280,14 +287,26 @@ def volatile(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Fra
             return given.args[-1].cause if short == "strftime" else given.args[0].cause
         if scope is Scope.RELEASE:
             return None
+    kind = found.kind
+    if kind is Kind.ENVIRONMENT and path.startswith(_COMMANDS) and not _describes(given):
+        kind = Kind.REQUEST_INPUT  # what came of what the program was asked to run
     # A file that asks for something when it is run is a script: it is run again for the next answer.
     asks = found.kind is Kind.REQUEST_INPUT and not found.variant
     once = frame.once and not asks
     if once and scope.narrower_than(Scope.MACHINE):
         scope = Scope.PROCESS  # run once, when the file is imported
     return Cause(
-        found.kind, scope, frame.module.text(node, 50), found.confidence, place, variant=found.variant
+        kind, scope, frame.module.text(node, 50), found.confidence, place, variant=found.variant
     )
+
+
+def _describes(given: Arguments) -> bool:
+    """Tell whether a command that is run says where it runs: ``["git", "status"]``, ``f"ls {folder}"``."""
+    command = given.get(0, "args", "cmd")
+    first = command.items[0].value if isinstance(command, ListV) and command.items else command
+    part = first.parts[0] if isinstance(first, Str) and first.parts else None
+    words = part.text.split() if isinstance(part, Lit) else []
+    return bool(words) and words[0] in _DESCRIBING
 
 
 def _seeded(given: Arguments) -> bool:

@@ -7,6 +7,7 @@ import ast
 from promptlint.frontends.python.evaluate import access, mappings, protocols, shaping, text
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, fixed, root_of, unknown_like
 from promptlint.frontends.python.library import collecting
+from promptlint.frontends.python.values import known
 from promptlint.frontends.python.values.arguments import Arguments
 from promptlint.frontends.python.values.pieces import Lit, worst
 from promptlint.frontends.python.values.values import (
@@ -82,6 +83,8 @@ def _dumps(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value 
     value = given.args[0] if given.args else None
     if value is None:
         return None
+    if (whole := known.as_json(value, given.keywords)) is not None:
+        return Str((Lit(whole, fixed(frame.module.place(node), whole), whole=True),))
     cause = worst(value.cause, value.holds) if isinstance(value, Unknown) else value.cause
     sort = given.get("sort_keys")
     if (

@@ -120,12 +120,20 @@ def _role(value: Value) -> object:
     return found.plain() if isinstance(found, Str) else None
 
 
+def _has_role(value: DictV) -> bool:
+    """Tell whether a mapping has a speaker's role, and what is said, or may still get it: a service has a role too."""
+    if "role" not in value.entries:
+        return False
+    says = any(key in value.entries for key in (*CONTENT, "tool_calls", "function_call"))
+    return says or bool(value.rest) or len(value.entries) == 1 or _role(value) in _SPEAKERS
+
+
 def is_message(value: Value) -> bool:
     """Tell whether a value is a message, or a place for earlier ones."""
     if isinstance(value, Choice):
         return any(map(is_message, value.values))
     if isinstance(value, DictV):
-        return "role" in value.entries
+        return _has_role(value)
     if isinstance(value, ListV):
         return pair(value) is not None
     return isinstance(value, Obj) and value.kind in ("message", "placeholder")
@@ -208,5 +216,5 @@ def _is_turn(value: Value) -> bool:
     if isinstance(value, Choice):
         return any(map(_is_turn, value.values))
     if isinstance(value, DictV):
-        return "role" in value.entries
+        return _has_role(value)
     return isinstance(value, Obj) and value.kind == "message"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from promptlint.frontends.python.values.pieces import Lit, Seg
@@ -24,6 +25,8 @@ LONGEST = 1_000_000  # characters of a text that is computed
 _MAX_ITEMS = 400
 _WIDTH = re.compile(r"\d+")
 _MAX_WIDTH = 1000
+_MAX_DEPTH = 16
+_JSON = ("indent", "ensure_ascii", "sort_keys")  # what of ``json.dumps`` shows in its text
 
 _TO_TEXT: dict[str, Callable[..., str]] = {
     "upper": str.upper,
@@ -62,6 +65,35 @@ def constant(value: Value) -> tuple[object] | None:
         return (value.value,)
     plain = value.plain() if isinstance(value, Str) else None
     return None if plain is None else (plain,)
+
+
+def data(value: Value, depth: int = 0) -> tuple[object] | None:
+    """Return what Python holds of a value that is wholly known, collections included, in a tuple.
+
+    An empty collection tells nothing: it may be filled where that is not seen.
+    """
+    if not isinstance(value, ListV | DictV):
+        return constant(value)
+    items = value.items if isinstance(value, ListV) else list(value.entries.values())
+    if not items or len(items) > _MAX_ITEMS or value.order is not None or depth > _MAX_DEPTH:
+        return None
+    inner = [None if i.guards or i.spread else data(i.value, depth + 1) for i in items]
+    plain = [one[0] for one in inner if one is not None]
+    if len(plain) < len(inner):
+        return None
+    if isinstance(value, DictV):
+        return None if value.rest else (dict(zip(value.entries, plain, strict=True)),)
+    return {"list": (plain,), "tuple": (tuple(plain),)}.get(value.kind)
+
+
+def as_json(value: Value, options: Mapping[str, Value]) -> str | None:
+    """Return what ``json.dumps`` makes of a value that is wholly known."""
+    held = data(value) if isinstance(value, ListV | DictV) else None
+    given = {name: constant(option) for name, option in options.items() if name in _JSON}
+    try:
+        return None if held is None else json.dumps(held[0], **{n: g[0] for n, g in given.items() if g})  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
 
 
 def text_method(value: Str, name: str, args: Sequence[Value]) -> Value | None:
