@@ -28,7 +28,7 @@ from promptlint.checks.base import (
     weaker,
 )
 from promptlint.checks.behind import Behind
-from promptlint.findings import Finding, Fix, Status
+from promptlint.findings import Finding, Fix, Severity, Status
 from promptlint.layout import DATA, Cause, Confidence, Guard, Kind, Layout, Scope, Section, Step
 from promptlint.source import Place
 
@@ -143,6 +143,8 @@ class BeforeStable:
         subject = (
             "the {what}" if what.startswith(ENVIRONMENT) else self.subjects.get(cause.scope, self.subject)
         )
+        level = severity(kind, cause.scope, assumed.tokens, history)
+        in_vain = kind is Kind.UNORDERED and level is Severity.INFO
         message = f"{subject.format(what=what)} {HOW_OFTEN[cause.scope]}; {lost_text(cost, history, unseen)} cannot be reused"
         return Finding(
             self.code,
@@ -150,7 +152,7 @@ class BeforeStable:
             kind,
             message,
             place,
-            severity(kind, cause.scope, assumed.tokens, history),
+            level,
             weaker(cause.confidence, layout.confidence),
             cause.scope,
             cause.place if cause.place != place else None,
@@ -159,7 +161,7 @@ class BeforeStable:
             Fix(self.fixes.get(cause.scope, self.fix)),
             # A time taken once for a conversation: the turns that follow match, only the first misses.
             Status.BELOW_THRESHOLD
-            if cause.variant == "snapshot" or (kind is Kind.UNORDERED and behind.led(index, cause.scope))
+            if cause.variant == "snapshot" or (in_vain and behind.led(index, cause.scope))
             else thresholds.status(
                 kind, cause.confidence, None if history else assumed, measure.profile, cause.variant
             ),

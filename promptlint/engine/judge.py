@@ -105,14 +105,15 @@ class Judge:
     def findings(self, layouts: Iterable[Layout]) -> Iterator[Finding]:
         """Yield what the checks say of each layout."""
         from promptlint.checks import CHECKS, Thresholds
+        from promptlint.checks.beside import together
 
         thresholds = Thresholds(self._config.min_lost_tokens)
         for layout in unshown(tuple(layouts)):
             annotated = self.annotate(layout)
             measure = self.measure(annotated)
-            for check in CHECKS:
-                for finding in check.run(annotated, measure, thresholds):
-                    yield _priced(finding, measure)
+            found = (finding for check in CHECKS for finding in check.run(annotated, measure, thresholds))
+            for finding in together(found):
+                yield _priced(finding, measure)
 
 
 def _priced(finding: Finding, measure: Measure) -> Finding:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from promptlint.checks.base import NEAR_DATA
+from promptlint.checks.beside import ABOUT
 from promptlint.engine.units import Result
 from promptlint.findings import Finding, Status
 from promptlint.layout import DATA, Confidence, Kind
@@ -59,7 +61,7 @@ def merge(results: Sequence[Result]) -> list[Finding]:
                 best[key] = finding
     traced = {f.primary for f in best.values() if f.kind in _OF_A_VALUE and not _by_name(f)}
     kept = [f for f in best.values() if not (_by_name(f) and f.primary in traced)]
-    return _one_of_its_kind(sorted(kept, key=lambda f: (f.primary, f.code)))
+    return _leaders(_one_of_its_kind(sorted(kept, key=lambda f: (f.primary, f.code))))
 
 
 def _one_of_its_kind(found: list[Finding]) -> list[Finding]:
@@ -85,6 +87,34 @@ def _one_of_its_kind(found: list[Finding]) -> list[Finding]:
         for one in found
         if id(one) in stay or not (one.kind is Kind.HISTORY_REWRITE or (one.kind in DATA and _by_name(one)))
     ]
+
+
+def _leaders(found: list[Finding]) -> list[Finding]:
+    """Leave out what another finding of the same prompt names as standing together with its own value, near by.
+
+    Variants of a prompt begin with another of its values; what stands in front of more text leads.
+    """
+    beside: dict[tuple[str, str, Place], list[tuple[int, int]]] = {}
+    for at, one in enumerate(found):
+        if one.status is Status.ACTIVE:
+            for step in one.related:
+                beside.setdefault((_family(one), one.prompt, step.place), []).append((_lost(one), -at))
+    return [
+        one
+        for at, one in enumerate(found)
+        if not any(
+            _lost(one) + NEAR_DATA > leader[0] and leader > (_lost(one), -at)
+            for leader in beside.get((_family(one), one.prompt, one.primary), ())
+        )
+    ]
+
+
+def _family(finding: Finding) -> str:
+    return "about" if finding.kind in ABOUT else finding.code
+
+
+def _lost(finding: Finding) -> int:
+    return finding.cost.tokens if finding.cost else 0
 
 
 def _tells(finding: Finding) -> tuple[bool, int, bool]:

@@ -116,7 +116,11 @@ def read(m: Machine, value: Value, node: ast.Call, frame: Frame) -> Value:
     if found is not None:
         return found
     return Unknown(
-        frame.module.place(node), name="", path="read()", cause=inside(value.cause), text=frame.module.text(node)
+        frame.module.place(node),
+        name="",
+        path="read()",
+        cause=inside(value.cause),
+        text=frame.module.text(node),
     )
 
 

@@ -295,9 +295,7 @@ def volatile(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Fra
     once = frame.once and not asks
     if once and scope.narrower_than(Scope.MACHINE):
         scope = Scope.PROCESS  # run once, when the file is imported
-    return Cause(
-        kind, scope, frame.module.text(node, 50), found.confidence, place, variant=found.variant
-    )
+    return Cause(kind, scope, frame.module.text(node, 50), found.confidence, place, variant=found.variant)
 
 
 def _describes(given: Arguments) -> bool:

@@ -202,7 +202,10 @@ def _follow(out: Ending) -> None:
                 out.ends.add(target.id)
         elif not _is_list(value) and (out.late(value) or _is_looked_up(value, out.body)):
             out.names.add(target.id)
+    told = _streamed(out.body)
     for loop, inside in out.body.loops:
+        if id(loop) in told:
+            continue
         run = _counting_down(out, loop, inside) if isinstance(loop, ast.While) else _over(out, loop, inside)
         if run is None:
             continue
@@ -218,6 +221,17 @@ def _follow(out: Ending) -> None:
         elif not isinstance(loop, ast.While):
             out.newest |= set(_last_of_each(loop, inside))
             out.names |= _growing(inside) - set_in(inside)  # what was counted, when all were
+
+
+def _streamed(body: Body) -> frozenset[int]:
+    """Return the loops within one over a stream: what that brings is shown to somebody, and sent to no model."""
+    return frozenset(
+        id(node)
+        for loop, inside in body.loops
+        if isinstance(loop, ast.AsyncFor) and isinstance(loop.iter, ast.Call)
+        for node in inside
+        if isinstance(node, ast.For | ast.AsyncFor | ast.While)
+    )
 
 
 def _is_looked_up(node: ast.expr, body: Body) -> bool:

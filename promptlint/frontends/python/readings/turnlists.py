@@ -307,14 +307,20 @@ def _may_be_generic(annotation: ast.expr | None) -> TypeGuard[ast.expr]:
     return annotation is not None and not isinstance(annotation, (ast.Name, ast.Attribute))
 
 
+def _is_done(node: ast.expr, name: str) -> bool:
+    """Tell whether a list is called like what was done so far; the steps of a plan are still to be taken."""
+    owner = last_name(node.value) if isinstance(node, ast.Attribute) else None
+    return _DONE_SO_FAR.search(name) is not None and "plan" not in (owner or "").lower()
+
+
 def _run_over(body: Body) -> Iterator[str]:
     """Yield the lists whose elements are asked for their role, or have messages made of them."""
     for loop, inside in body.loops:
-        if isinstance(loop, ast.While) or (name := list_name(order(loop.iter).whole)) is None:
+        if isinstance(loop, ast.While) or (name := list_name(whole := order(loop.iter).whole)) is None:
             continue
         if (
             asks_for_role(loop.target, inside)
-            or _DONE_SO_FAR.search(name)
+            or _is_done(whole, name)
             or _makes_messages(names_of(loop.target), inside)
         ):
             yield name
