@@ -11,12 +11,14 @@ between two texts of a Python file, there is code, and other prompts.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 
 from promptlint.layout import Confidence, Kind, Layout, LayoutKind, Scope, Section, Segment
 from promptlint.source import Place, Span
 
 TURNS = "messages"  # what a hole is called that stands for the turns so far
+_LOOKED_BACK = 32  # segments of a file among which the one in front of a field is looked for
 FIELD = 120  # characters of the longest field, ends of strings around it included, within one text of a Python file
 
 
@@ -62,19 +64,25 @@ def _pieces(layout: Layout) -> frozenset[tuple[Place, bool, Kind | None]]:
 
 
 def _gaps(path: str, segments: Sequence[Segment]) -> Iterator[Place]:
-    """Yield the ranges of one file that are filled from elsewhere, between two of its own segments."""
-    begun: int | None = None
-    filled = False
+    """Yield the ranges of one file that are filled from elsewhere, between two of its own segments.
+
+    What fills a field may stand in the same file, so the segment in front of the field need not be the last one.
+    """
+    ends: deque[int] = deque(maxlen=_LOOKED_BACK)
     message: tuple[Section, int] | None = None
     for segment in segments:
+        if segment.of_message != message:
+            ends.clear()
+            message = segment.of_message
         if segment.place.path == path:
             start = segment.place.span.start
-            together = filled and message == segment.of_message
-            if begun is not None and together and begun < start and _may_be_one(path, start - begun):
-                yield Place(path, Span(begun, start))
-            begun, filled, message = segment.place.span.end, True, segment.of_message
-        elif not _known(segment):
-            filled = False
+            before = max((end for end in ends if end <= start), default=start)
+            if before < start and _may_be_one(path, start - before):
+                yield Place(path, Span(before, start))
+        if not _known(segment):
+            ends.clear()
+        if segment.place.path == path:
+            ends.append(segment.place.span.end)
 
 
 def _may_be_one(path: str, length: int) -> bool:

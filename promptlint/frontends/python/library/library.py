@@ -372,7 +372,7 @@ def unknown_call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, 
         items = given.args[0] if given.args else None
         if items is not None and items.cause is not None:
             return Str((Hole(place, frame.module.text(node), cause=items.cause),))
-    if answers(m, path):
+    if answers(m, path) or (short == "chat" and (given.args or given.keywords)):
         return Unknown(place, name="response", path=f"{path}()")
     if short in ("append", "insert", "extend", "clear", "remove"):
         m.recorder.mutated(m, callee, short, given, node, frame)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _BY_POSITION = re.compile(
     r"\b(i|j|idx|index|pos|position|n|k)\b\s*(<=?|>=?|!=)|(<=?|>=?|!=)\s*\b(i|j|idx|index|pos|position)\b"
 )
+_NO_CONTENT = re.compile(r"content[\"'\])]* is None|\bnot \w+(?:\.get\(|\[|\.)[\"']?content\b")
 _SPEAKS = re.compile(r"[\"']role[\"']|\.role\b|messages\b|completion", re.IGNORECASE)
 # Rows of a table, lines of a log: they are turns where messages are made of them.
 _MAY_BE_TURNS = re.compile(
@@ -139,6 +140,8 @@ class HistoryWatch(ABC):
             and owner.name.endswith("[]")
             and HISTORY.search(owner.name)
         ):
+            if any(_NO_CONTENT.search(g.expression) for g in m.guards if g.kind == "if"):
+                return  # what has no text gets one in each request
             moves = frame.func is None or not turns.stays(node, frame.func.node)
             if loops and moves and any(g.kind == "if" for g in m.guards) and _talks_to_model(frame):
                 self._tell("history-rewritten", node, frame)

@@ -78,9 +78,23 @@ def forgetting(body: Body) -> Seen:
                 if called == "clear" and not node.args:
                     emptied[owner] = node
                 elif called in _ADDING and owner in emptied and _summarises(function):
-                    yield "history-cut", emptied.pop(owner)
+                    emptying = emptied.pop(owner)
+                    if not _puts_back(node, body):
+                        yield "history-cut", emptying
                 elif called in _TAKING and len(node.args) == 1 and _in_front_of_last(node.args[0]):
                     yield "history-cut", node
+
+
+def _puts_back(call: ast.Call, body: Body) -> bool:
+    """Tell whether turns are added as they are: all of a list, or each that a loop over one runs over."""
+    given = call.args[-1] if call.args else None
+    if given is None or is_turns(given):
+        return given is not None
+    return any(
+        call in inside and is_turns(loop.iter) and last_name(given) in names_of(loop.target)
+        for loop, inside in body.loops
+        if isinstance(loop, _Loop)
+    )
 
 
 def _changed(function: Function, loop: _Loop, inside: list[ast.AST], lists: frozenset[str]) -> Seen:
