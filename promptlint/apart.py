@@ -145,7 +145,7 @@ class _Around:
             return False
         unit = _WORD.search(self.after)
         name = _WORD.findall(segment.origin.name)
-        counts = bool(name and unit) and name[-1].endswith("s") and name[-1] == unit.group()
+        counts = unit is not None and name[-1:] == [unit.group()] and unit.group().endswith("s")
         return counts or _QUANTITY.search(self.line) is not None
 
     @classmethod

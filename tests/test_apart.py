@@ -145,3 +145,17 @@ def test_long_runs_are_read_in_an_instant(run: str) -> None:
 )
 def test_what_may_be_chosen_is_not_announced_as_data(text: str) -> None:
     assert first(TASK.replace("below", "there") + text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("It has at least «turns» parts of the speaker.", True),
+        ("It has «turns» turns of the speaker.", True),
+        ("Read the «turns» and answer.", False),
+        ("The turns so far:\n«turns»\nAnswer the last one.", False),
+    ],
+)
+def test_a_number_of_turns_is_no_conversation(text: str, number: bool) -> None:
+    named = Cause(Kind.HISTORY, Scope.SESSION, "`turns` (by its name)", Confidence.LOW, name="turns")
+    assert (first(text, named) is None) is number

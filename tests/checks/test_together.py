@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from promptlint.checks import costliest
+from promptlint.checks.beside import together
 from promptlint.findings import Status
 from promptlint.layout import ARGUMENT, Breakpoint, Confidence, Kind, Layout, LayoutKind, Scope, Segment
 from tests.checks.build import (
@@ -234,3 +235,28 @@ def test_text_of_another_message_under_a_count_of_turns_is_not() -> None:
     [found] = run(layout(value, own, other))
     assert found.cost is not None
     assert found.cost.tokens == 20
+
+
+def test_values_of_several_kinds_in_one_sentence_are_one_fault() -> None:
+    low = Confidence.LOW
+    repo = hole(replace(cause(Kind.ENVIRONMENT, Scope.SESSION, "repo"), confidence=low))
+    number = hole(replace(cause(Kind.IDENTIFIER, R, "number"), confidence=low))
+    title = hole(replace(cause(Kind.REQUEST_INPUT, R, "title"), confidence=low))
+    prompt = layout(repo, text(2), number, text(2), title, text(90))
+    [found] = together(run(prompt))  # of those that change most often the first
+    assert found.code == "PL102"
+    assert sorted(step.place.span.start for step in found.related) == [0, 4000]
+    far = layout(number, text(60), title, text(90))
+    assert [f.code for f in together(run(far))] == ["PL102", "PL108"]
+    traced = layout(hole(cause(Kind.IDENTIFIER, R, "uuid4()")), text(2), title, text(90))
+    assert [f.code for f in together(run(traced))] == ["PL102", "PL108"]
+
+
+@pytest.mark.parametrize(("tokens", "told"), [(60, False), (300, True)])
+def test_an_order_behind_data_costs_little(tokens: int, told: bool) -> None:
+    names = hole(cause(Kind.UNORDERED, Scope.PROCESS, "set(names)"))
+    [alone] = [f for f in run(layout(names, text(tokens))) if f.code == "PL201"]
+    assert alone.status is Status.ACTIVE
+    behind = run(layout(hole(cause(Kind.REQUEST_INPUT, R, "q")), text(20), names, text(tokens)))
+    [order] = [f for f in behind if f.code == "PL201"]
+    assert (order.status is Status.ACTIVE) is told

@@ -7,7 +7,18 @@ from promptlint.engine.merge import merge
 from promptlint.engine.settled import settled
 from promptlint.engine.units import Result
 from promptlint.findings import Cost, Finding
-from promptlint.layout import LITERAL, Cause, Confidence, Kind, Layout, Origin, OriginKind, Scope, Segment
+from promptlint.layout import (
+    LITERAL,
+    Cause,
+    Confidence,
+    Kind,
+    Layout,
+    Origin,
+    OriginKind,
+    Scope,
+    Segment,
+    Step,
+)
 from promptlint.source import Place, SourceFile, Span
 
 Make = Callable[..., Finding]
@@ -99,3 +110,21 @@ def test_one_cut_is_told_once(make_finding: Make) -> None:
     other = make_finding(TEMPLATE, 20, 24, confidence=Confidence.MEDIUM, code="PL311", kind=kind)
     assert merge([Result("t.j2", (statement, part, other))]) == [part, other]
     assert merge([Result("t.j2", (statement, replace(part, confidence=Confidence.LOW)))]) == [statement]
+
+
+def test_what_fills_a_field_may_stand_in_the_same_file() -> None:
+    """A template of ``p.py`` at 0 to 40, its field at 10 to 20, filled with a constant at 200."""
+    front, back, constant = text("p.py", 0, 10), text("p.py", 20, 40), text("p.py", 200, 260)
+    field = Place("p.py", Span(10, 20))
+    assert settled("app.py", [layout(front, constant, back)]) == (field,)
+    assert settled("app.py", [layout(front, hole("p.py", 10, 20), back)]) == ()
+    assert settled("app.py", [layout(front, hole("p.py", 200, 260), back)]) == ()
+
+
+def test_variants_of_a_prompt_that_begin_with_another_value(make_finding: Make) -> None:
+    first = make_finding(TEMPLATE, 0, 2, kind=Kind.RETRIEVED, code="PL107", cost=Cost(90, 5, "vllm"))
+    second = make_finding(TEMPLATE, 3, 5, kind=Kind.REQUEST_INPUT, code="PL108", cost=Cost(80, 5, "vllm"))
+    first = replace(first, related=(Step(second.primary, "together with `x`"),))
+    assert merge([Result("t.j2", (first, second))]) == [first]
+    far = replace(second, cost=Cost(20, 1, "vllm"))  # much that could go first stands between them
+    assert merge([Result("t.j2", (first, far))]) == [first, far]

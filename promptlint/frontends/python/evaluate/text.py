@@ -67,8 +67,8 @@ def parts_of(value: Value, place: Place, expression: str) -> tuple[Part, ...]:
         name = value.name if folder is None else f"/{value.name}"
         lead = () if folder is None else parts_of(folder, place, expression)
         return (*lead, Lit(name, fixed(place, name), whole=True))
-    if isinstance(value, ListV | DictV) and (held := data(value)) is not None:
-        text = str(held[0])
+    if isinstance(value, ListV | DictV) and (whole := data(value)) is not None:
+        text = str(whole[0])
         return (Lit(text, fixed(place, text), whole=True),)
     return (hole(place, value, expression),)
 

@@ -116,9 +116,26 @@ _COUNTS = re.compile(
 )
 
 
+# Commands that say where they run; what others give is what they were asked for.
 _DESCRIBING = frozenset(
-    "git hg uname hostname whoami id pwd date ls dir tree find fd rg df free ps env printenv which where lsb_release"
-    " sw_vers ver nvidia-smi lscpu pip conda brew cat".split()
+    (
+        *(
+            "git",
+            "hg",
+            "uname",
+            "hostname",
+            "whoami",
+            "id",
+            "pwd",
+            "date",
+            "which",
+            "where",
+            "env",
+            "printenv",
+        ),
+        *("ls", "dir", "tree", "find", "fd", "rg", "cat", "df", "free", "ps", "lscpu", "nvidia-smi"),
+        *("lsb_release", "sw_vers", "ver", "pip", "conda", "brew"),
+    )
 )
 _COMMANDS = ("subprocess.", "os.popen", "asyncio.create_subprocess")
 _TABLES = (collecting.HANDLERS, standard.HANDLERS, engines.HANDLERS, files.HANDLERS, patterns.HANDLERS)

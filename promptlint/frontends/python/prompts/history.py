@@ -272,6 +272,8 @@ class HistoryWatch(ABC):
             and given.args
             and access.plain(given.args[0]) in (0, 1)
             and isinstance(node.func, ast.Attribute)
+            # A provider that takes the system text beside the turns gets it there in each request.
+            and not any("system" in g.expression for g in m.guards if g.kind == "if")
             and not _put_back(frame.module.text(node.func.value), access.plain(given.args[0]), frame)
             and _talks_to_model(frame)
         ):

@@ -29,6 +29,7 @@ from promptlint.frontends.python.readings.turnlists import (
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.naming import HISTORY
 
+_MEASURED = re.compile(r"_(tokens|count|size|length|len)$")
 _PURPOSE = re.compile(
     r"compact|compress|condens|truncat|trim|prun(e|ing)|evict|reduc(e|er|ing|tion)|shrink|summar|window|forget|keep",
     re.IGNORECASE,
@@ -259,7 +260,9 @@ def _is_summary(node: ast.expr) -> bool:
     """Tell whether a part is one turn that stands for several."""
     if isinstance(node, ast.Call):
         return any(SUMMARY.search(last_name(n) or "") for n in (node.func, *node.args))
-    return isinstance(node, ast.Name) and SUMMARY.search(node.id) is not None and not _several(node.id)
+    if not isinstance(node, ast.Name) or _MEASURED.search(node.id):
+        return False
+    return SUMMARY.search(node.id) is not None and not _several(node.id)
 
 
 def _several(name: str) -> bool:

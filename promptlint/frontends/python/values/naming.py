@@ -33,6 +33,7 @@ NOT_SENT = re.compile(
 # Names of the turns of a conversation. Others keep histories too: of what was called, typed, built or searched for.
 HISTORY = re.compile(
     r"^(?!.*(?:call|request|login|search|browse\w*|command|input|tool_name|build|price|version|undo|git)s?_hist)"
+    r"(?!.*(?:queued|pending|unread)_)"  # nothing of them was sent
     r"(?:.*[._])?(messages|history(_(items|messages|entries|list|turns))?|hist|turns|conversation|transcript|dialog(ue)?|chat_history|"
     r"msgs|chat_log|convo|to_input_list)\d*(\[\])*$",
     re.IGNORECASE,

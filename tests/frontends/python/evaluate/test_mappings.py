@@ -68,3 +68,42 @@ def test_what_follows_a_system_message_are_the_turns_so_far(program: Callable[..
     )
     shots = program(START.replace("question", "shots") + call % "shots").texts[-1]
     assert "history" not in shots
+
+
+@pytest.mark.parametrize(
+    ("made", "shown"),
+    [
+        ("json.dumps(SHAPE)", '{"kind": "list", "of": ["a", 2]}'),
+        ("json.dumps(SHAPE, indent=1)", '{\n "kind": "list",\n "of": [\n  "a",\n  2\n ]\n}'),
+        ("f'{SHAPE}'", "{'kind': 'list', 'of': ['a', 2]}"),
+        ("json.dumps(OPEN)", "{json.dumps(OPEN)}"),  # what is empty may be filled unseen
+    ],
+)
+def test_data_that_is_wholly_known_is_known_text(
+    program: Callable[..., Program], made: str, shown: str
+) -> None:
+    found = program(f"""
+import json
+from openai import OpenAI
+SHAPE = {{"kind": "list", "of": ["a", 2]}}
+OPEN = {{}}
+def ask(question):
+    return OpenAI().chat.completions.create(model="m", messages=[{{"role": "system", "content": "Form: " + {made}}}])
+""")
+    assert found.text == f"<system>Form: {shown}"
+
+
+def test_a_service_with_a_role_is_no_message(program: Callable[..., Program]) -> None:
+    found = program("""
+from openai import OpenAI
+def ask(rows):
+    services = []
+    for row in rows:
+        services.append({"name": row.name, "role": row.role, "framework": row.framework})
+    names = []
+    for service in services:
+        names.append(service["name"])
+    text = "The services are " + ",".join(names) + ". Find the one that the user means, and answer with its name."
+    return OpenAI().chat.completions.create(model="m", messages=[{"role": "system", "content": text}])
+""")
+    assert "PL111" not in found.codes

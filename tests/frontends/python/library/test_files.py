@@ -182,3 +182,37 @@ def test_a_path_that_a_condition_chooses(system: Callable[..., str], expression:
 def test_a_path_of_which_nothing_is_known_is_no_file(system: Callable[..., str]) -> None:
     shown = system("open(f'{kind}.md').read()", HEAD, files={"a.md": "First."}, arguments="question, kind")
     assert "First." not in shown
+
+
+@pytest.mark.parametrize(
+    ("path", "differs"),
+    [
+        ("os.path.abspath(name)", False),  # where a path that was given begins says nothing of the file
+        ("os.path.expanduser('~/.ship')", True),
+    ],
+)
+def test_what_a_file_says_is_not_where_it_lies(system: Callable[..., str], path: str, differs: bool) -> None:
+    head = f"{HEAD}name = os.environ['NAME']\n"
+    assert ("~environment/machine" in system(f"open({path}).read()", head)) is differs
+
+
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    [
+        ("['git', 'status']", "environment"),
+        ("f'ls {folder}'", "environment"),
+        ("['sh', script]", "request-input"),
+        ("command", "request-input"),
+    ],
+)
+def test_what_a_command_gives_is_what_it_was_asked_for(
+    program: Callable[..., Program], command: str, kind: str
+) -> None:
+    found = program(f"""
+import subprocess
+from openai import OpenAI
+def ask(command, script, folder):
+    out = subprocess.check_output({command})
+    return OpenAI().chat.completions.create(model="m", messages=[{{"role": "user", "content": f"It said {{out}}. Why?"}}])
+""")
+    assert f"~{kind}/request" in found.text

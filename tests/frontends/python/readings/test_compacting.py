@@ -220,3 +220,13 @@ async def summarize_left(messages, at, summary, summaries):
     return {back}
 """)
     assert [o.what for o in found.observations] == ([what] if what else [])
+
+
+def test_a_sum_of_tokens_is_no_conversation(talking: Run) -> None:
+    found = talking("""
+def estimated(self):
+    summary_tokens = self.usage.output
+    preserved_tokens = count(self.messages[1:])
+    return summary_tokens + preserved_tokens
+""")
+    assert not found.observations

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 
 import pytest
 
+from promptlint.frontends.python.readings.turnlists import read
 from tests.frontends.python.build import Program
 
 Run = Callable[..., Program]
@@ -318,3 +320,29 @@ def fewer_pictures(messages, keep):
                 {change}
 """)
     assert (rewritten(found) == [change.partition("(")[0]]) is told
+
+
+@pytest.mark.parametrize(("steps", "told"), [("self.steps", True), ("query_plan.steps", False)])
+def test_the_steps_of_a_plan_are_still_to_be_taken(steps: str, told: bool) -> None:
+    [function] = ast.parse(f"def shown(self, query_plan):\n    for step in {steps}:\n        show(step)").body
+    assert isinstance(function, ast.FunctionDef)
+    assert ("steps" in read("Agent", function).lists) is told
+
+
+@pytest.mark.parametrize(
+    ("loop", "told"), [("async for event in app.events():", False), ("if self.on:", True)]
+)
+def test_what_a_stream_brings_is_shown_to_somebody(talking: Run, loop: str, told: bool) -> None:
+    found = talking(f"""
+async def stream(self, app, messages):
+    newest = {{}}
+    {loop}
+        out = []
+        for message in messages:
+            newest[message.id] = message
+        for message in messages:
+            if newest[message.id] == message:
+                out.append(message)
+        yield out
+""")
+    assert bool(found.observations) is told

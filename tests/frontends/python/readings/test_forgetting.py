@@ -272,3 +272,54 @@ def flush(agent, limit):
                 del agent.messages[i]["content"][j]
 """)
     assert places(found) == []
+
+
+@pytest.mark.parametrize(
+    ("added", "cut"),
+    [
+        ("self.history.append(summary)", True),
+        ("self.history.extend(messages)", False),
+        ("for message in messages:\n            self.history.append(message)", False),
+    ],
+)
+def test_a_memory_that_is_emptied_and_filled(talking: Run, added: str, cut: bool) -> None:
+    found = talking(f"""
+class Agent:
+    def sync(self, messages):
+        summary = self.summarize(messages)
+        self.history.clear()
+        {added}
+""")
+    assert ("history-cut" in found.seen) is cut
+
+
+@pytest.mark.parametrize(
+    ("condition", "told"),
+    [("m.get('content') is None", False), ("not m['content']", False), ("len(messages) > 9", True)],
+)
+def test_a_turn_without_a_text_gets_one_each_time(talking: Run, condition: str, told: bool) -> None:
+    found = talking(f"""
+def send(client, messages):
+    for m in messages:
+        if {condition}:
+            m["content"] = ""
+    return client.chat.completions.create(model="m", messages=messages)
+""")
+    assert ("history-rewritten" in found.seen) is told
+
+
+@pytest.mark.parametrize(
+    ("taken", "cut"),
+    [
+        ("if len(messages) > 9:\n        messages.pop(0)", True),
+        ("if messages[0]['role'] == 'system':\n        messages.pop(0)", False),  # sent beside the turns
+        ("if self.queued_messages:\n        self.queued_messages.pop(0)", False),
+    ],
+)
+def test_what_is_taken_from_the_front(talking: Run, taken: str, cut: bool) -> None:
+    found = talking(f"""
+def send(self, client, messages):
+    {taken}
+    return client.chat.completions.create(model="m", messages=messages)
+""")
+    assert ("history-cut" in found.seen) is cut
