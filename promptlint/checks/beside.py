@@ -16,7 +16,7 @@ from promptlint.layout import Confidence, Kind, Scope, Step
 
 ABOUT = frozenset({Kind.IDENTIFIER, Kind.ENVIRONMENT, Kind.RETRIEVED, Kind.REQUEST_INPUT})
 _SCOPES = frozenset({Scope.SESSION, Scope.REQUEST})
-_NEAR = 24  # tokens between two values of one sentence
+NEAR_SENTENCE = 24  # tokens between two values of one sentence
 _FAR = 2_500  # characters of a file between two values of one place in a prompt
 _WHAT = re.compile(r"`(?:[^`]|`(?! ))*`")
 
@@ -63,7 +63,7 @@ def _tokens(finding: Finding) -> int:
 def _near(one: Finding, other: Finding) -> bool:
     here, there = one.primary, other.primary
     apart = abs(here.span.start - there.span.start)
-    return here.path == there.path and apart < _FAR and _tokens(one) - _tokens(other) < _NEAR
+    return here.path == there.path and apart < _FAR and _tokens(one) - _tokens(other) < NEAR_SENTENCE
 
 
 def _what(finding: Finding) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from promptlint.checks.base import NEAR_DATA
-from promptlint.checks.beside import ABOUT
+from promptlint.checks.beside import ABOUT, NEAR_SENTENCE
 from promptlint.engine.units import Result
 from promptlint.findings import Finding, Status
 from promptlint.layout import DATA, Confidence, Kind
@@ -103,7 +102,7 @@ def _leaders(found: list[Finding]) -> list[Finding]:
         one
         for at, one in enumerate(found)
         if not any(
-            _lost(one) + NEAR_DATA > leader[0] and leader > (_lost(one), -at)
+            _lost(one) + NEAR_SENTENCE > leader[0] and leader > (_lost(one), -at)
             for leader in beside.get((_family(one), one.prompt, one.primary), ())
         )
     ]
