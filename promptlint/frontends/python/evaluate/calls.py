@@ -198,9 +198,11 @@ def _finishing(cls: ClassV) -> Iterator[FuncV]:
             yield post
     for one in cls.mro():
         for validator in one.namespace.values():
-            if isinstance(validator, FuncV) and {"model_validator", "classmethod"} & set(
-                validator.decorators
-            ) == {"model_validator"}:
+            if (
+                isinstance(validator, FuncV)
+                and "model_validator" in validator.decorators
+                and "classmethod" not in validator.decorators
+            ):
                 yield validator
 
 
@@ -264,7 +266,7 @@ def _default(m: Machine, cls: ClassV, name: str, obj: Obj) -> Value | None:
     value = statement.value
     if value is None:
         return None
-    if isinstance(value, ast.Call) and _DECLARES.search(ast.unparse(value.func)):
+    if isinstance(value, ast.Call) and _declares(value):
         inner = Frame(one.module, dict(one.namespace), None, one, frozen=True)
         for keyword in value.keywords:
             if keyword.arg in ("default_factory", "factory"):
@@ -278,6 +280,11 @@ def _default(m: Machine, cls: ClassV, name: str, obj: Obj) -> Value | None:
         if any(k.arg for k in value.keywords):
             return None
     return m.copied(one.namespace.get(name))
+
+
+@remembered
+def _declares(node: ast.Call) -> bool:
+    return _DECLARES.search(ast.unparse(node.func)) is not None
 
 
 def percent(m: Machine, left: Str, right: Value, place: Place) -> Value:

@@ -103,6 +103,22 @@ class Kept:
     steps: int
 
 
+class Under:
+    """Holds conditions while something is run; a generator for it would cost as much as a short branch."""
+
+    __slots__ = ("guards", "more")
+
+    def __init__(self, guards: list[Guard], more: tuple[Guard, ...]) -> None:
+        self.guards = guards
+        self.more = more
+
+    def __enter__(self) -> None:
+        self.guards.extend(self.more)
+
+    def __exit__(self, *error: object) -> None:
+        del self.guards[len(self.guards) - len(self.more) :]
+
+
 _UNDER_WAY = ("guards", "loops", "stack", "own", "steps", "limit", "exhausted", "reserve", "long", "reach")
 
 Results = dict[tuple[object, int | None], Kept]
@@ -242,14 +258,9 @@ class Machine:
                 self.long.add(called)
             self.steps, self.limit, self.exhausted = steps, limit, True
 
-    @contextmanager
-    def under(self, *guards: Guard) -> Iterator[None]:
+    def under(self, *guards: Guard) -> Under:
         """Run something under conditions."""
-        self.guards.extend(guards)
-        try:
-            yield
-        finally:
-            del self.guards[len(self.guards) - len(guards) :]
+        return Under(self.guards, guards)
 
     def since(self, depth: int) -> tuple[Guard, ...]:
         """Return the conditions entered since the stack had that depth."""

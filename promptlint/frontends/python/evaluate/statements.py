@@ -227,15 +227,16 @@ def _if(m: Machine, node: ast.If, frame: Frame) -> bool | Guard:
         execute(m, node.body, frame)
         return False
     guard = guard_of(m, node.test, test, frame)
-    other = Guard(guard.kind, guard.expression, guard.place, 1, guard.scope, guard.cause, guard.name)
     before = dict(frame.names)
     with m.under(guard):
         ended = execute(m, node.body, frame)
-    first = frame.names
-    frame.names = dict(before)
-    with m.under(other):
-        ended_else = execute(m, node.orelse, frame)
-    second = frame.names
+    first, second, ended_else = frame.names, before, False
+    other = Guard(guard.kind, guard.expression, guard.place, 1, guard.scope, guard.cause, guard.name)
+    if node.orelse:
+        frame.names = dict(before)
+        with m.under(other):
+            ended_else = execute(m, node.orelse, frame)
+        second = frame.names
     merged = _merge(m, guard, before, [None if ended else first, None if ended_else else second])
     _keep(frame, merged)
     if ended and ended_else:

@@ -138,7 +138,13 @@ _DESCRIBING = frozenset(
     )
 )
 _COMMANDS = ("subprocess.", "os.popen", "asyncio.create_subprocess")
-_TABLES = (collecting.HANDLERS, standard.HANDLERS, engines.HANDLERS, files.HANDLERS, patterns.HANDLERS)
+_HANDLERS: dict[str, collecting.Handler] = {
+    **patterns.HANDLERS,
+    **files.HANDLERS,
+    **engines.HANDLERS,
+    **standard.HANDLERS,
+    **collecting.HANDLERS,
+}
 
 
 def _counted(path: str, given: Arguments, node: ast.Call, frame: Frame) -> Unknown | None:
@@ -165,8 +171,7 @@ def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
     place = frame.module.place(node)
     if mappings.is_typed(path, given):
         path = "builtins.dict"
-    handlers = (table.get(path) for table in _TABLES)
-    handler = next((found for found in handlers if found is not None), None)
+    handler = _HANDLERS.get(path)
     if handler is not None:
         result = handler(m, given, node, frame)
         if result is not None:

@@ -52,8 +52,8 @@ from promptlint.source import Span
 # Without one of these words a function has no conversation: most are done with at a glance.
 _TELLS = ('"role"', "'role'", ".role", "message", "Message")
 _WORDS = (
-    *("message", "hist", "turn", "conv", "transcript", "dialog"),  # and whatever returns something
-    *("msgs", "chat", "role", "memory", "rounds"),
+    *("message", "hist", "turn", "conv", "transcript", "dialog"),
+    *("msgs", "chat", "role", "memory", "rounds", "events"),
     *(
         "reversed(",
         "[::-1]",
@@ -155,7 +155,7 @@ def _tells_of_turns(text: str, cuts: tuple[str, ...]) -> bool:
     """Tell whether a part of a file may have turns, and if it has to, whether it cuts anything."""
     if cuts and not any(word in text for word in cuts):
         return False
-    lowered = text.lower()
+    lowered = text.lower().replace("return", "")  # whatever gives something back has no turns by that
     # A provider that is told of the previous response keeps the turns so far: they need not be sent.
     return any(word in lowered for word in _WORDS) and "previous_response" not in lowered
 

@@ -151,7 +151,8 @@ def is_tool(value: DictV) -> bool:
 
 def spoken(given: Arguments) -> DictV | None:
     """Return the message that a call is given in pieces: ``chat.add_message(role="system", content=text)``."""
-    role = given.keywords.get("role")
+    if (role := given.keywords.get("role")) is None:
+        return None
     content = next((given.keywords[key] for key in CONTENT if key in given.keywords), None)
     if not isinstance(role, Str) or role.plain() not in _SYSTEM or content is None or not is_text(content):
         return None

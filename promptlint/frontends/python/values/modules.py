@@ -13,8 +13,7 @@ import sys
 import warnings
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from functools import cached_property
 
 from promptlint.frontends.base import Context
@@ -86,9 +85,10 @@ _SHAPES = tuple(
 )
 
 
-_PAIRS = re.compile(r"^[ \t]*[\w.\[\]'\"]+, [\w., \[\]'\"]+ = .*,", re.MULTILINE)
-_FILLS = re.compile(r"^[ \t]+(\w+)\.(?:append|extend)\(", re.MULTILINE)
-_CLASS = re.compile(r"^class (\w+)\(([^()=]{1,200})\):", re.MULTILINE)
+# Whole files are searched for these: what begins with fixed characters is found ten times as fast.
+_PAIRS = re.compile(r", [\w., \[\]'\"]+ = .*,")
+_FILLS = (".append(", ".extend(")
+_CLASS = re.compile(r"\nclass (\w+)\(([^()=]{1,200})\):")
 
 
 def triggers(text: str) -> bool:
@@ -127,7 +127,11 @@ class Module:
     @cached_property
     def filled(self) -> frozenset[str]:
         """Return the names to which something in the file, inside a function or loop, appends."""
-        return frozenset(_FILLS.findall(self.source.text))
+        before = (part for word in _FILLS for part in self.source.text.split(word)[:-1])
+        lines = (part.rpartition("\n")[2] for part in before)
+        return frozenset(
+            line.lstrip() for line in lines if line[:1].isspace() and line.lstrip().isidentifier()
+        )
 
     @cached_property
     def reruns(self) -> bool:
@@ -291,6 +295,23 @@ def _tree(text: str) -> ast.Module:
         return split(tree) if _PAIRS.search(text) else tree
 
 
+class Reading:
+    """Notes elsewhere what of a project is consulted, while something is run."""
+
+    __slots__ = ("into", "project", "saved")
+
+    def __init__(self, project: Project, into: set[Read]) -> None:
+        self.project = project
+        self.into = into
+        self.saved = into
+
+    def __enter__(self) -> None:
+        self.saved, self.project.reads = self.project.reads, self.into
+
+    def __exit__(self, *error: object) -> None:
+        self.project.reads = self.saved
+
+
 class Project:
     """All Python files of a run, by path and by import name."""
 
@@ -307,14 +328,9 @@ class Project:
             stem = path.removesuffix(".pyi").removesuffix(".py").removesuffix("/__init__")
             self._tails[posixpath.basename(stem)].append(path)
 
-    @contextmanager
-    def reading(self, into: set[Read]) -> Iterator[None]:
+    def reading(self, into: set[Read]) -> Reading:
         """Note what is consulted meanwhile in ``into``."""
-        saved, self.reads = self.reads, into
-        try:
-            yield
-        finally:
-            self.reads = saved
+        return Reading(self, into)
 
     def closure(self, reads: Iterable[Read]) -> set[Read]:
         """Return what was consulted, and all that the bodies of the modules there consulted in turn."""
@@ -421,7 +437,7 @@ class Project:
             source = self.context.load(path)
             if source is None:
                 continue
-            for match in _CLASS.finditer(source.text):
+            for match in _CLASS.finditer(f"\n{source.text}"):
                 for base in match.group(2).split(","):
                     name = base.split("[")[0].rpartition(".")[2].strip()
                     if name.isidentifier():

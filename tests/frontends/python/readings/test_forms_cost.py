@@ -184,3 +184,19 @@ def test_a_summary_is_looked_for_once_in_a_function(monkeypatch: pytest.MonkeyPa
             assert len(seen(text)) == 2 * size
         looked.append(counts["walk"])
     assert looked[1] <= 2.2 * looked[0]
+
+
+@pytest.mark.parametrize(
+    ("body", "looks"),
+    [
+        ("return rows[-3:]", 0),  # to give something back is no turn
+        ("return turns[-3:]", 1),
+        ("return events[-3:]", 1),
+    ],
+)
+def test_only_functions_with_a_word_for_turns_are_looked_at(
+    monkeypatch: pytest.MonkeyPatch, body: str, looks: int
+) -> None:
+    with counted(monkeypatch, trimming, "read") as counts:
+        seen(f'FIRST = {{"role": "user"}}\ndef last(it):\n    {body}\n')
+    assert counts["read"] == looks
