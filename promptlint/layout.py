@@ -307,6 +307,7 @@ class Layout:
     observations: tuple[Observation, ...] = ()
     repeated: bool = False  # sent again and again within one conversation (history follows)
     rebuilt: bool = False  # its list of messages is made again for each of those requests
+    alone: bool = False  # sent in a loop, and yet no conversation goes on in it
 
     def with_segments(self, segments: tuple[Segment, ...], gaps: tuple[str, ...] = ()) -> Layout:
         """Return the same layout with other segments; ``gaps`` say what is left out of them."""

@@ -38,13 +38,17 @@ def unshown(layouts: Sequence[Layout]) -> Iterator[Layout]:
     of the turns so far is shown there as the conversation.
     """
     sent = [layout for layout in layouts if layout.kind is LayoutKind.REQUEST]
-    requests = [_pieces(layout) | {(s.place, s.is_hole, None) for s in layout.segments} for layout in sent]
+    requests = [
+        (_pieces(layout) | {(s.place, s.is_hole, None) for s in layout.segments}, layout.alone)
+        for layout in sent
+    ]
     turns = {segment.place for layout in sent for segment in layout.segments if segment.origin.name == TURNS}
     for layout in layouts:
         goes_on = layout.repeated and not any(s.section is Section.TOOLS for s in layout.segments[:1])
-        part = layout.kind is LayoutKind.PROMPT and not (layout.observations or goes_on)
+        part = layout.kind is LayoutKind.PROMPT and not layout.observations
         pieces = _pieces(layout) if part and requests else frozenset()
-        if not (pieces and (any(pieces <= whole for whole in requests) or _all_in(layout, turns))):
+        shown = any(pieces <= whole and alone >= goes_on for whole, alone in requests)
+        if not (pieces and (shown or (not goes_on and _all_in(layout, turns)))):
             yield layout
 
 

@@ -8,7 +8,7 @@ from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import replace
 
-from promptlint.frontends.python.evaluate import hints, linking, mappings, objects, protocols
+from promptlint.frontends.python.evaluate import describing, hints, linking, mappings, objects, protocols
 from promptlint.frontends.python.evaluate.conditions import is_switch
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, passed, unknown_like
 from promptlint.frontends.python.library import files, standard
@@ -91,6 +91,8 @@ def kept(value: Value) -> Value:
 
 def attribute(m: Machine, value: Value, attr: str, node: ast.expr, frame: Frame) -> Value:
     """Return ``value.attr``."""
+    if attr in describing.TOLD and (told := describing.attribute(m, value, attr)) is not None:
+        return told
     if isinstance(value, Obj):
         of_object = objects.attribute(m, value, attr, node, frame)
         given_by_library = attr in mappings.METHODS and isinstance(of_object, Unknown)
@@ -144,10 +146,6 @@ def attribute(m: Machine, value: Value, attr: str, node: ast.expr, frame: Frame)
         )
         return hints.attribute(m, value, attr, one, node, frame) if isinstance(value, Declared) else one
     if isinstance(value, (Str, ListV, DictV, Template, FuncV, Bound, Const)):
-        if isinstance(value, FuncV) and attr == "__doc__":
-            body = value.node.body
-            if isinstance(body, list) and body and isinstance(body[0], ast.Expr):
-                return m.evaluate(body[0].value, frame)
         if attr == "value" and isinstance(value, Str | Const):
             return value  # of an enumeration's member
         return Bound(Ext(f"method.{attr}"), value)

@@ -20,7 +20,15 @@ from promptlint.frontends.python.evaluate.machine import (
 )
 from promptlint.frontends.python.evaluate.twins import Like, Twins, twin
 from promptlint.frontends.python.syntax.nodes import Definition, children, remembered, statements, walk
-from promptlint.frontends.python.syntax.slicing import FORWARDING, digest, forwards, skipped, tells_of_prompts
+from promptlint.frontends.python.syntax.slicing import (
+    FORWARDING,
+    digest,
+    forwards,
+    parameters,
+    prints_into,
+    skipped,
+    tells_of_prompts,
+)
 from promptlint.frontends.python.values.naming import called_name
 from promptlint.frontends.python.values.pieces import worst
 from promptlint.frontends.python.values.values import (
@@ -47,6 +55,7 @@ MAX_MAKE_STEPS = 200  # of one constructor, or of a call that has nothing to do 
 ITERATING = ("__iter__", "__aiter__")  # what a loop runs over is not of its budget
 # The default of an argument that is a file, whose text is another matter than a setting.
 _FILE = re.compile(r"[\w./:-]*[\w-]\.(?:txt|md|prompt|j2|jinja2?|ya?ml|json|toml)")
+MAX_PARTS = 4  # objects within one another of which the same method is run
 SMALL = 30  # a function with fewer statements is always worth a look
 
 
@@ -246,7 +255,7 @@ def invoke(
     if m.exhausted and len(m.stack) == 1 and m.reserve > 0 and func.node not in m.long and worth(func):
         with m.reserved(func.node):
             return invoke(m, func, args, keywords, node, frame, rest)
-    recursive = func.node in m.stack
+    recursive = func.node in m.stack and not _goes_to_another(m, func, args, frame)
     if recursive or len(m.stack) >= MAX_DEPTH or m.exhausted or not worth(func):
         if recursive:
             m.reach = min(m.reach, m.stack.index(func.node))
@@ -308,6 +317,13 @@ def invoke(
         table[key, budget if spent else None] = Kept(value, alive, frozenset(reads), m.steps - begun)
         value = fresh(m, value, alive, alive)
     return _returned(value, func, place)
+
+
+def _goes_to_another(m: Machine, func: FuncV, args: Sequence[Value], frame: Frame) -> bool:
+    """Tell whether a method calls itself of another object that was made: the next of a chain, a part of a whole."""
+    one = args[0] if args and func.cls is not None else None
+    made = isinstance(one, Obj) and one.place is not None and one is not frame.receiver
+    return made and m.stack.count(func.node) < MAX_PARTS
 
 
 def _wrap(m: Machine, func: FuncV) -> None:
@@ -402,6 +418,7 @@ def worth(func: FuncV) -> bool:
 def shape(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Shape:
     """Return the shape of a function."""
     every = statements(node.body)
+    given = parameters(node)
     texts = gives = alters = yields = False
     for statement in every:  # grows meanwhile
         if isinstance(statement, ast.Raise) or (
@@ -417,6 +434,7 @@ def shape(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Shape:
         gives = gives or found.yields_value or (isinstance(statement, ast.Return) and bool(statement.value))
     changes = (
         alters
+        or any(prints_into(s, given) for s in every)
         or node.name in ("__init__", "__post_init__")
         or (len(every) <= FORWARDING and any(map(forwards, every)))
     )

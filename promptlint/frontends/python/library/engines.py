@@ -122,6 +122,8 @@ def called(m: Machine, value: Value, node: ast.AST, frame: Frame) -> Value:
     if isinstance(value, Ext):
         given = Arguments()
         cause = library.volatile(m, value.path, given, node, frame)  # type: ignore[arg-type]
+        if cause is not None:
+            cause = replace(cause, what=f"{'.'.join(value.path.split('.')[-2:])}()")
         return Unknown(frame.module.place(node), name=value.path, cause=cause)
     if not isinstance(node, ast.expr):
         return value
@@ -279,7 +281,27 @@ def _environment(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> 
     obj.attrs["globals"] = DictV(0)
     obj.attrs["filters"] = DictV(0)
     obj.attrs.update((name, given.keywords[name]) for name in _MARKS if name in given.keywords)
+    if (loader := given.get("loader")) is not None:
+        obj.attrs["loader"] = loader
     return obj
+
+
+def _loader(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
+    """Return a loader that takes templates from a mapping, or from other loaders: ``DictLoader(TEMPLATES)``."""
+    if not given.args or not isinstance(given.args[0], DictV | ListV):
+        return None
+    obj = Obj(kind="jinja-loader", name="loader", place=frame.module.place(node))
+    obj.attrs["source"] = given.args[0]
+    return obj
+
+
+def _loaded(loader: Value | None, name: str) -> Value | None:
+    """Return the text that a loader has under a name."""
+    source = loader.attrs.get("source") if isinstance(loader, Obj) and loader.kind == "jinja-loader" else None
+    if isinstance(source, DictV):
+        return source.get(name)
+    loaders = [item.value for item in source.items] if isinstance(source, ListV) else []
+    return next((found for one in loaders if (found := _loaded(one, name)) is not None), None)
 
 
 def _context(m: Machine, env: Value | None) -> Context:
@@ -300,6 +322,9 @@ def environment_method(
     first = given.args[0] if given.args else None
     if name in ("get_template", "select_template") and first is not None:
         plain = access.plain(first) or _tail(first)
+        loaded = _loaded(env.attrs.get("loader"), plain) if isinstance(plain, str) else None
+        if loaded is not None and (written := text.known_text(loaded)) is not None:
+            return Template(dialect_parts(m, written, "jinja"), globals_of(m, env, node, frame), kind="jinja")
         found = template_file(m, plain, env, node, frame) if isinstance(plain, str) else None
         return found or Unknown(frame.module.place(node), name="template", path="template")
     if name == "from_string" and first is not None and (written := text.known_text(first)) is not None:
@@ -315,4 +340,8 @@ HANDLERS: dict[str, Callable[..., Value | None]] = {
     "jinja2.sandbox.SandboxedEnvironment": _environment,
     "jinja2.sandbox.ImmutableSandboxedEnvironment": _environment,
     "jinja2.nativetypes.NativeEnvironment": _environment,
+    "jinja2.DictLoader": _loader,
+    "jinja2.ChoiceLoader": _loader,
+    "jinja2.loaders.DictLoader": _loader,
+    "jinja2.loaders.ChoiceLoader": _loader,
 }

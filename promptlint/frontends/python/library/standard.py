@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from promptlint.frontends.python.evaluate import access, mappings, protocols, shaping, text
+from promptlint.frontends.python.evaluate import access, describing, mappings, protocols, shaping, text
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, fixed, root_of, unknown_like
 from promptlint.frontends.python.library import collecting
 from promptlint.frontends.python.values import known
@@ -195,6 +195,8 @@ HANDLERS: dict[str, collecting.Handler] = {
     "functools.partial": _partial,
     "textwrap.dedent": shaping.dedent,
     "inspect.cleandoc": shaping.dedent,
+    "inspect.getdoc": describing.doc,
+    "builtins.type": describing.kind,
     "textwrap.indent": _same,
     "textwrap.fill": _same,
     "html.escape": _same,

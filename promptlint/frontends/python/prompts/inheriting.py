@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from promptlint.frontends.python.evaluate.describing import docstring
 from promptlint.frontends.python.evaluate.growing import GROWING
 from promptlint.frontends.python.syntax.nodes import attributes, own, remembered, statements, walk
 from promptlint.frontends.python.syntax.slicing import Function, tells_of_prompts
@@ -23,7 +24,7 @@ from promptlint.frontends.python.values.values import ClassV, FuncV, Str
 def inherited(cls: ClassV) -> Iterator[FuncV]:
     """Yield the methods of the bases that use what the class itself says."""
     bases = list(cls.mro())
-    own_names = set(cls.namespace)
+    own_names = set(cls.namespace) | _documented(cls)
     known: set[str] = set()
     for number, base in enumerate(bases):
         # What another base says of those below it was seen in its own methods; a mixin has none below it.
@@ -41,11 +42,20 @@ def inherited(cls: ClassV) -> Iterator[FuncV]:
 
 def _said(cls: ClassV) -> set[str]:
     """Return the names under which a class has texts, and methods that write prompts."""
-    return set(_fills(cls.node)) | {
-        name
-        for name, value in cls.namespace.items()
-        if isinstance(value, Str) or (isinstance(value, FuncV) and _writes_prompts(value.node))
-    }
+    return (
+        set(_fills(cls.node))
+        | _documented(cls)
+        | {
+            name
+            for name, value in cls.namespace.items()
+            if isinstance(value, Str) or (isinstance(value, FuncV) and _writes_prompts(value.node))
+        }
+    )
+
+
+def _documented(cls: ClassV) -> frozenset[str]:
+    """Return the name under which a class has its docstring, which may be what it sends."""
+    return frozenset(("__doc__",)) if docstring(cls) is not None else frozenset()
 
 
 def _uses(method: FuncV, cls: ClassV) -> set[str]:

@@ -147,8 +147,8 @@ class Recorder(Layouts):
             self.text(m, called_name(node), value, where, frame, Confidence.MEDIUM, weak=True)
 
     def named(self, m: Machine, name: str, value: Value, node: ast.expr, frame: Frame) -> None:
-        """A name was bound."""
-        if self.silent:
+        """A name was bound; a docstring is no prompt as long as nothing sends it."""
+        if self.silent or name == "__doc__":
             return
         if frame.func is None and is_text(value):
             self.constant(m, name, value, node, frame)

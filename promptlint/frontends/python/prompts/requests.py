@@ -98,7 +98,8 @@ def request(
                 emitter.value(value, where_at)
     sent = next((v for _n, v, _a in carried.get("messages", ())), None)
     whole = next((v for _n, v, _a in carried.get("prompt", ())), None) if sent is None else sent
-    repeated = m.repeats(sent) and not _made_anew(sink, whole, emitter.segments, given)
+    looped = m.repeats(sent)
+    repeated = looped and not _made_anew(sink, whole, emitter.segments, given)
     switched = switched_by(node, frame) if repeated else frozenset()
     for _name, value, at in carried.get("tools", ()):
         observations.extend(tooling.changes(m, value, at, node, frame, switched, whole))
@@ -134,6 +135,7 @@ def request(
         parameters=tuple(parameters),
         observations=tuple(observations),
         repeated=repeated,
+        alone=looped and not repeated,
         rebuilt=repeated and isinstance(whole, ListV) and not whole.owner and m.within_loop(whole),
     )
 
@@ -160,9 +162,22 @@ _GOES_ON = ("previous_response_id", "conversation", "session_id")
 
 
 def _made_anew(sink: Sink, sent: Value | None, segments: list[Segment], given: Arguments) -> bool:
-    """Tell whether a request is one message, written for each round of a loop: no conversation goes on in it."""
+    """Tell whether a request is one message, written for each round of a loop: no conversation goes on in it.
+
+    Nor does one where all that stands behind a system text is what was read in this round:
+    ``[{"role": "system", "content": RULES}, {"role": "user", "content": input()}]``.
+    """
     if any(key in given.keywords for key in _GOES_ON):
         return False
     if not (isinstance(sent, ListV) and sent.known()) and (sink.loose or not isinstance(sent, Str)):
         return False
-    return len({segment.of_message for segment in segments}) == 1 and segments[0].role == "user"
+    said = [segment for segment in segments if segment.section is not Section.SYSTEM]
+    if len({segment.of_message for segment in said}) != 1 or said[0].role != "user":
+        return False
+    return len(said) == len(segments) or all(_was_read(one) for one in said if one.is_hole)
+
+
+def _was_read(segment: Segment) -> bool:
+    cause, name = segment.cause, segment.origin.name
+    read = cause is not None and cause.kind is Kind.REQUEST_INPUT and cause.confidence is not Confidence.LOW
+    return read and not HISTORY.search(name)

@@ -6,7 +6,8 @@ it likes::
     def summary(pages):
         return ask(f"Summarise in five lines.\\n{pages}")
 
-``ask`` names a client and messages; ``summary`` is where the prompt is made.
+``ask`` names a client and messages; ``summary`` is where the prompt is made. So is a function that calls a method of the
+program's own object which sends one, whatever it hands over: `owners` says whose method it is.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ import ast
 from promptlint.frontends.python.evaluate import linking
 from promptlint.frontends.python.evaluate.machine import Machine
 from promptlint.frontends.python.prompts.constants import MIN_FORM
+from promptlint.frontends.python.prompts.owners import method
 from promptlint.frontends.python.syntax.nodes import walk
-from promptlint.frontends.python.syntax.slicing import tells_of_prompts
+from promptlint.frontends.python.syntax.slicing import asks_a_model, tells_of_prompts
 from promptlint.frontends.python.values.modules import Module
 from promptlint.frontends.python.values.naming import talks
 from promptlint.frontends.python.values.values import ClassV, Ext, FuncV, ModuleV, Template, Unknown, Value
@@ -45,7 +47,8 @@ def sends(m: Machine, module: Module, func: FuncV, cls: ClassV | None) -> bool:
     calls = [n for n in found if isinstance(n, ast.Call) and (_gives(n) if makes else _hands_on(n))]
     if any(_is_sender(_callee(m, module, n.func, cls), m) for n in calls):
         return True
-    if any(isinstance(n, ast.Call) and _gives(n) and _holds(module, n.func) for n in found):
+    given = [n.func for n in found if isinstance(n, ast.Call) and _gives(n)]
+    if any(_holds(module, node) or _asks(method(m, func, cls, node)) for node in given):
         return True
     if cls is not None and _is_sender(_overridden(func, cls), m) and any(map(_is_super, found)):
         return True
@@ -138,6 +141,12 @@ def _is_sender(callee: Value | None, m: Machine) -> bool:
         and not isinstance(callee.node, ast.Lambda)
         and tells_of_prompts(callee.node)
     )
+
+
+def _asks(callee: FuncV | None) -> bool:
+    if callee is None or isinstance(callee.node, ast.Lambda):
+        return False
+    return tells_of_prompts(callee.node) and asks_a_model(callee.node)
 
 
 def _makes_turns(cls: ClassV) -> bool:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import takewhile
@@ -35,6 +35,10 @@ _STRICT = re.compile(
 _SENDS = re.compile(
     r"^chat|complet|generate|invoke|llm|predict|respons|converse|(^|_)ask(_|$)", re.IGNORECASE
 )
+_SENT = frozenset(("messages", "system", "system_prompt", "instructions", "contents", "prompt"))
+_ANSWERS = re.compile(
+    r"^a?(run|reply|answer|query|talk|say|send|step|execute|handle|process)(_|$)", re.IGNORECASE
+)
 _CHANGES = frozenset(
     (
         "append",
@@ -51,6 +55,7 @@ _CHANGES = frozenset(
         "sort",
     )
 )
+_WRITING = frozenset(("write", "writelines"))
 _GROWING = frozenset(("append", "extend", "insert", "update", "add", "setdefault"))
 _KEY = (
     16  # characters of a text that may be a key, or the name of something; a longer one is said to somebody
@@ -206,7 +211,7 @@ def _shows_answer(statement: ast.stmt) -> bool:
     """Tell whether a statement prints what a model answers: ``print(client.chat.completions.create(…).choices)``."""
     call = _alone(statement)
     shown = isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "print"
-    return shown and any(map(_sends, nodes.walk(statement)))
+    return shown and any(_sends(n) or _answers(n) for n in nodes.walk(statement))
 
 
 def _sends(node: ast.AST) -> bool:
@@ -223,6 +228,35 @@ def _sends(node: ast.AST) -> bool:
 @cache
 def _sent(word: str) -> bool:
     return _SENDS.search(word) is not None
+
+
+def _answers(node: ast.AST) -> bool:
+    """Tell whether a call asks something for an answer, by its name: ``agent.run(task)``."""
+    called = node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
+    return _ANSWERS.search(called) is not None
+
+
+@nodes.remembered
+def asks_a_model(node: Function) -> bool:
+    """Tell whether a function calls a model itself, by the names of what it calls and gives."""
+    calls = [n for n in nodes.walk(node) if isinstance(n, ast.Call)]
+    return any(_sends(call) or any(k.arg in _SENT for k in call.keywords) for call in calls)
+
+
+def parameters(node: Function) -> frozenset[str]:
+    """Return the names of what a function is given."""
+    return frozenset(arg.arg for arg in (*node.args.args, *node.args.kwonlyargs))
+
+
+def prints_into(statement: ast.stmt, names: Container[str]) -> bool:
+    """Tell whether a statement writes to one of some things: ``out.write(line)``, ``print(line, file=out)``."""
+    call = _alone(statement)
+    if not isinstance(call, ast.Call):
+        return False
+    written = [k.value for k in call.keywords if k.arg == "file"]
+    if isinstance(call.func, ast.Attribute) and call.func.attr in _WRITING:
+        written.append(call.func.value)
+    return any(isinstance(node, ast.Name) and node.id in names for node in written)
 
 
 FORWARDING = 8  # statements of the longest method that is there to hand on what it is given
@@ -285,6 +319,7 @@ def skipped(node: Function) -> frozenset[int]:
     live: set[int] = set()
     needed: set[str] = set()
     short = len(statements) <= FORWARDING
+    given = parameters(node)
     for statement in statements:
         found = digest(statement)
         if isinstance(statement, _ALWAYS):
@@ -292,7 +327,13 @@ def skipped(node: Function) -> frozenset[int]:
             needed |= found.used
             needed.update(n.id for n in nodes.walk(statement) if isinstance(n, ast.Name))
         elif isinstance(statement, _LEAVING) or (
-            (found.gives or found.telling or (short and forwards(statement))) and not _is_quiet(statement)
+            (
+                found.gives
+                or found.telling
+                or (short and forwards(statement))
+                or (isinstance(statement, ast.Expr) and prints_into(statement, given))
+            )
+            and not _is_quiet(statement)
         ):
             live.add(id(statement))
             needed |= found.used

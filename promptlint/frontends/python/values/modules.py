@@ -84,6 +84,12 @@ _SHAPES = tuple(
     )
 )
 
+# What answers people: it hands what they say to a module that is named after what talks.
+_PLATFORMS = ("slack_bolt", "discord", "telegram", "aiogram", "telebot", "twilio", "botbuilder")
+_TALKS = re.compile(
+    r"^(?:from|import) [.\w]*(?:agent|assist|chat|bot|rag|answer|repl[iy]|convers|\bai\b|gpt|service|engine|model)",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 # Whole files are searched for these: what begins with fixed characters is found ten times as fast.
 _PAIRS = re.compile(r", [\w., \[\]'\"]+ = .*,")
@@ -96,7 +102,9 @@ def triggers(text: str) -> bool:
 
     One word after another is many times quicker than one expression for all.
     """
-    return any(word in text for word in _WORDS) or any(shape.search(text) for shape in _SHAPES)
+    if any(word in text for word in _WORDS) or any(shape.search(text) for shape in _SHAPES):
+        return True
+    return any(word in text for word in _PLATFORMS) and _TALKS.search(text) is not None
 
 
 Read = tuple[str, str | None]

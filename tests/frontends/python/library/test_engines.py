@@ -202,3 +202,32 @@ def test_the_marks_of_an_environment(
 ) -> None:
     head = f"from jinja2 import Environment\nown = Environment({marks})\n"
     assert system(f"own.from_string({template!r}).render()", head) == shown
+
+
+DICT = """
+from jinja2 import ChoiceLoader, DictLoader, FileSystemLoader
+TEXTS = {'s': 'At {{ now() }} end'}
+env = Environment(loader=LOADER)
+env.globals.update({'now': datetime.now})
+"""
+
+
+@pytest.mark.parametrize(
+    "loader", ["DictLoader(TEXTS)", "ChoiceLoader([FileSystemLoader('t'), DictLoader(TEXTS)])"]
+)
+def test_templates_may_stand_in_a_mapping(system: Callable[..., str], loader: str) -> None:
+    head = JINJA + DICT.replace("LOADER", loader)
+    assert system("env.get_template('s').render()", head) == "At {now ~clock/request} end"
+
+
+def test_a_global_is_named_as_what_is_called(program: Callable[..., Program]) -> None:
+    text = f"""
+        {JINJA.replace(chr(10), chr(10) + "        ")}
+        from openai import OpenAI
+        env.globals['now'] = datetime.now
+        def ask(q):
+            text = env.from_string('It is {{{{ now() }}}}. {LONG}').render()
+            return OpenAI().responses.create(model='m', instructions=text, input=q)
+    """
+    (finding,) = program(text).findings
+    assert finding.message.startswith("the time from `datetime.now()` changes with every request")

@@ -654,3 +654,30 @@ def test_a_template_that_refines_is_no_part_of_the_question(program: Run) -> Non
         """)
     assert found.codes == []
     assert found.text.endswith("Question: {query_str ~request-input/request}")
+
+
+ROUNDS = """
+    from datetime import datetime
+    from openai import OpenAI
+    def main():
+        turns = []
+        while True:
+            text = input()
+            turns.append(text)
+            OpenAI().chat.completions.create(model='m', messages=[
+                {'role': 'system', 'content': f'Be brief, and polite. It is {datetime.now()}'}, LAST])
+"""
+
+
+@pytest.mark.parametrize(
+    ("last", "codes"),
+    [
+        ("{'role': 'user', 'content': text}", []),  # nothing of earlier rounds is sent again
+        ("*turns", ["PL101"]),
+        ("{'role': 'user', 'content': str(turns)}", ["PL101"]),
+    ],
+)
+def test_a_request_of_what_was_just_read_holds_no_conversation(
+    program: Run, last: str, codes: list[str]
+) -> None:
+    assert [code for code in program(ROUNDS.replace("LAST", last)).codes if code == "PL101"] == codes

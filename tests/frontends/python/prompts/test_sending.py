@@ -224,3 +224,136 @@ def test_a_greeting_for_a_person_is_no_prompt(program: Run) -> None:
     prompt = 1
     """
     assert program(text).codes == []
+
+
+SENDER = f"""
+from openai import OpenAI
+class Desk:
+    def answer(self, text, stamp):
+        return OpenAI().chat.completions.create(model='m', messages=[
+            {{'role': 'system', 'content': f'It is {{stamp}}. ' + {LONG!r}}}, {{'role': 'user', 'content': text}}])
+"""
+CALLER = """
+import openai
+from datetime import datetime
+from desk import Desk
+DESK = Desk()
+{code}
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("def main():\n    desk = Desk()\n    print(desk.answer(input(), datetime.now()))", True),
+        ("def main():\n    return DESK.answer(input(), datetime.now())", True),
+        ("def main():\n    return Desk().answer(input(), datetime.now())", True),
+        ("def main(desk: Desk):\n    return desk.answer(input(), datetime.now())", True),
+        (
+            (
+                "class App:\n    def __init__(self, desk: Desk | None = None): self.desk = desk or Desk()\n"
+                "    def main(self): return self.desk.answer(input(), datetime.now())"
+            ),
+            True,
+        ),
+        ("def main(desk):\n    return desk.answer(input(), datetime.now())", False),  # of whatever class
+        ("def main():\n    return Desk().answer(input(), 'noon')", False),
+    ],
+)
+def test_who_calls_a_method_that_sends_says_what_it_is_given(program: Run, code: str, found: bool) -> None:
+    files = {"desk.py": SENDER, "main.py": CALLER.format(code=code)}
+    assert ("PL101" in program(files).codes) == found
+
+
+FROM_FUNCTION = """
+def told(out):
+    out.write(f'It is {datetime.now()}. ')
+def shown(out):
+    print(f'It is {datetime.now()}. ', file=out)
+def ask(q):
+    out = io.StringIO()
+    FILL(out)
+    out.write(RULES)
+    return send(out.getvalue(), q)
+"""
+
+
+@pytest.mark.parametrize("fill", ["told", "shown"])
+def test_a_function_writes_into_the_buffer_that_it_is_given(program: Run, fill: str) -> None:
+    assert "PL101" in program(SEND + FROM_FUNCTION.replace("FILL", fill)).codes
+
+
+OVERRIDDEN = """
+import inspect
+from datetime import datetime
+from openai import OpenAI
+class Agent:
+    \"\"\"An agent.\"\"\"
+    def lead(self): return ''
+    def run(self, text):
+        rules = self.lead() + inspect.cleandoc(self.__class__.__doc__)
+        return OpenAI().responses.create(model='m', instructions=rules, input=text)
+"""
+DOCUMENTED = f"""
+import openai
+from datetime import datetime
+from base import Agent
+class Clerk(Agent):
+    \"\"\"{LONG}\"\"\"
+    def lead(self): return f'It is {{datetime.now()}}. '
+"""
+
+
+def test_a_docstring_of_its_own_makes_another_prompt(program: Run) -> None:
+    below = DOCUMENTED[: DOCUMENTED.index("    def lead")]
+    base = OVERRIDDEN.replace("return ''", "return f'It is {datetime.now()}. '")
+    assert program({"base.py": base, "clerk.py": below}).codes == ["PL101"]
+
+
+def test_a_docstring_that_is_copied_is_no_prompt(program: Run) -> None:
+    base = f"import openai\nclass Base:\n    'system: {LONG} {{{{today}}}} {LONG}'\n"
+    assert program(f"{base}class Prompt:\n    __doc__ = Base.__doc__\n").codes == []
+
+
+CHAIN = """
+class Stage:
+    def __init__(self, then=None): self.then = then
+    def __call__(self, parts):
+        parts = self.add(parts)
+        return self.then(parts) if self.then else parts
+class Time(Stage):
+    def add(self, parts): return [f'It is {datetime.now()}. ', *parts]
+class Rules(Stage):
+    def add(self, parts): return parts + [RULES]
+LINE = Rules(Time())
+def ask(q):
+    return send(''.join(LINE([])), q)
+"""
+
+
+def test_a_method_is_run_of_each_object_of_a_chain(program: Run) -> None:
+    assert (
+        program(SEND + CHAIN)
+        .texts[-1]
+        .startswith("<system>It is {datetime.now() ~clock/request}. You answer")
+    )
+    # An object that goes on to itself ends.
+    assert program(SEND + CHAIN + "LINE.then = LINE\n").codes in ([], ["PL101"])
+
+
+@pytest.mark.parametrize(
+    ("platform", "module", "found"),
+    [("discord", "assistant", True), ("discord", "rates", False), ("shop", "assistant", False)],
+)
+def test_what_answers_people_on_a_platform_is_read(
+    program: Run, platform: str, module: str, found: bool
+) -> None:
+    handler = f"""
+        import {platform}
+        from {module} import DESK
+        @{platform}.event
+        def on(message):
+            return DESK.answer(message.text, message.author.name)
+    """
+    files = {f"{module}.py": SENDER + "DESK = Desk()\n", "handlers.py": handler}
+    assert ("PL104" in program(files).codes) == found
