@@ -9,7 +9,7 @@ from typing import TypeGuard
 
 from promptlint.frontends.python.evaluate import access, functions, members, methods, objects, protocols, text
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, passed
-from promptlint.frontends.python.library import engines, library
+from promptlint.frontends.python.library import engines, library, unknown
 from promptlint.frontends.python.syntax.nodes import blocks, remembered
 from promptlint.frontends.python.values.arguments import Arguments
 from promptlint.frontends.python.values.forms import CONTENT
@@ -146,7 +146,7 @@ def apply(m: Machine, callee: Value, given: Arguments, node: ast.Call, frame: Fr
     if isinstance(callee, Choice):
         return choice(callee.guard, [apply(m, v, given, node, frame) for v in callee.values])
     if isinstance(callee, Unknown):
-        return library.unknown_call(m, callee, given, node, frame)
+        return unknown.call(m, callee, given, node, frame)
     return Unknown(frame.module.place(node), cause=given.cause)
 
 

@@ -18,7 +18,7 @@ from promptlint.frontends.python.evaluate import (
     text,
 )
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, passed
-from promptlint.frontends.python.library import collecting, engines, files, library, patterns
+from promptlint.frontends.python.library import collecting, engines, files, patterns, unknown
 from promptlint.frontends.python.values import known
 from promptlint.frontends.python.values.pieces import (
     MAX_PARTS,
@@ -103,7 +103,7 @@ def method(m: Machine, receiver: Value, name: str, given: Arguments, node: ast.C
         if made is not None:
             return made
         kind = "pathlib.Path()" if receiver.kind == "path" else receiver.name
-        return library.unknown_call(m, Unknown(None, name=name, path=f"{kind}.{name}"), given, node, frame)
+        return unknown.call(m, Unknown(None, name=name, path=f"{kind}.{name}"), given, node, frame)
     if isinstance(receiver, FuncV) and name in ("invoke", "ainvoke", "run", "call", "func", "partial"):
         from promptlint.frontends.python.evaluate.functions import invoke
 
