@@ -13,6 +13,7 @@ from promptlint.layout import (
     Guard,
     Kind,
     Layout,
+    LayoutKind,
     Origin,
     OriginKind,
     Scope,
@@ -22,6 +23,8 @@ from promptlint.layout import (
 from promptlint.source import Place, Span
 
 FILE = "prompt.j2"
+CLAUDE = {"provider": "anthropic", "model": "claude-opus-4-7", "kind": LayoutKind.REQUEST}
+OPENAI = {"provider": "openai", "model": "gpt-6-sol", "kind": LayoutKind.REQUEST}
 
 
 def place(at: int, size: int = 1, path: str = FILE) -> Place:

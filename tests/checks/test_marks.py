@@ -23,10 +23,20 @@ from promptlint.layout import (
     Scope,
     Segment,
 )
-from tests.checks.build import MESSAGES, SYSTEM, TOOLS, Words, cause, guard, hole, layout, place, text
-
-CLAUDE = {"provider": "anthropic", "model": "claude-opus-4-7", "kind": LayoutKind.REQUEST}
-OPENAI = {"provider": "openai", "model": "gpt-6-sol", "kind": LayoutKind.REQUEST}
+from tests.checks.build import (
+    CLAUDE,
+    MESSAGES,
+    OPENAI,
+    SYSTEM,
+    TOOLS,
+    Words,
+    cause,
+    guard,
+    hole,
+    layout,
+    place,
+    text,
+)
 
 
 def mark(segment: Segment, ttl: str = "", marker: str = "cache_control", at: int = 700) -> Segment:
@@ -474,32 +484,3 @@ def test_any_layout_is_judged_without_a_fault(segments: list[Segment], provider:
         assert found.message
         assert found.fix is not None
         assert found.cost is None or found.cost.tokens >= 0
-
-
-class TestParametersThatFlip:
-    def flip(self, name: str, **request: object) -> list[str]:
-        seen = Observation("parameter-flips", place(6), name, data={"name": name})
-        made = layout(text(9), observations=(seen,), **{**CLAUDE, **request})
-        return [found.message for found in run(made, "PL702")]
-
-    def test_names_what_is_lost_and_what_stays(self) -> None:
-        [message] = self.flip("thinking")
-        assert "loses the cached messages; the cached tools and system can still be read" in message
-        [message] = self.flip("response_format", **OPENAI)
-        assert "loses the cached tools, response schema, system and messages" in message
-
-    def test_nothing_documented(self) -> None:
-        [message] = self.flip("logit_bias")
-        assert message.endswith(": `logit_bias`")
-
-    def test_what_the_provider_leaves_out_of_the_key(self) -> None:
-        assert self.flip("metadata", **OPENAI) == []
-        assert self.flip("metadata") != []  # Anthropic does not say
-
-    def test_marks_are_no_part_of_the_key(self) -> None:
-        assert self.flip("cache_control") == []
-
-    def test_choices_of_one_conversation(self) -> None:
-        thinking = Parameter("thinking", place(6), choices=("on", "off"))
-        [found] = run(layout(text(9), parameters=(thinking,), repeated=True, **CLAUDE), "PL702")
-        assert "is on or off from call to call; at Anthropic" in found.message

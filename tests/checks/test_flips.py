@@ -1,0 +1,53 @@
+"""Parameters that change between requests of one conversation."""
+
+from __future__ import annotations
+
+from promptlint.checks import CHECKS, Thresholds
+from promptlint.findings import Finding
+from promptlint.layout import (
+    Layout,
+    Observation,
+    Parameter,
+)
+from tests.checks.build import (
+    CLAUDE,
+    OPENAI,
+    Words,
+    layout,
+    place,
+    text,
+)
+
+
+def run(made: Layout) -> list[Finding]:
+    check = next(check for check in CHECKS if check.code == "PL702")
+    return list(check.run(made, Words(made), Thresholds()))
+
+
+class TestParametersThatFlip:
+    def flip(self, name: str, **request: object) -> list[str]:
+        seen = Observation("parameter-flips", place(6), name, data={"name": name})
+        made = layout(text(9), observations=(seen,), **{**CLAUDE, **request})
+        return [found.message for found in run(made)]
+
+    def test_names_what_is_lost_and_what_stays(self) -> None:
+        [message] = self.flip("thinking")
+        assert "loses the cached messages; the cached tools and system can still be read" in message
+        [message] = self.flip("response_format", **OPENAI)
+        assert "loses the cached tools, response schema, system and messages" in message
+
+    def test_nothing_documented(self) -> None:
+        [message] = self.flip("logit_bias")
+        assert message.endswith(": `logit_bias`")
+
+    def test_what_the_provider_leaves_out_of_the_key(self) -> None:
+        assert self.flip("metadata", **OPENAI) == []
+        assert self.flip("metadata") != []  # Anthropic does not say
+
+    def test_marks_are_no_part_of_the_key(self) -> None:
+        assert self.flip("cache_control") == []
+
+    def test_choices_of_one_conversation(self) -> None:
+        thinking = Parameter("thinking", place(6), choices=("on", "off"))
+        [found] = run(layout(text(9), parameters=(thinking,), repeated=True, **CLAUDE))
+        assert "is on or off from call to call; at Anthropic" in found.message
