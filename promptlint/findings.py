@@ -9,6 +9,8 @@ from enum import StrEnum
 from promptlint.layout import Confidence, Kind, Scope, Step
 from promptlint.source import Place
 
+NEAR_SENTENCE = 24  # tokens between two values of one sentence
+
 
 class Severity(StrEnum):
     """How much a finding costs: how often the value changes times what stands behind it."""

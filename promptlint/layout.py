@@ -67,6 +67,8 @@ class Kind(StrEnum):
 
 # Data differs between requests by nature. Only its place can be wrong.
 DATA = frozenset({Kind.RETRIEVED, Kind.REQUEST_INPUT})
+# What says what a request is about. Several in one sentence are one fault.
+ABOUT = DATA | {Kind.IDENTIFIER, Kind.ENVIRONMENT}
 
 
 class Confidence(StrEnum):

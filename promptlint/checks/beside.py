@@ -11,12 +11,10 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from promptlint.findings import Finding, Status
-from promptlint.layout import Confidence, Kind, Scope, Step
+from promptlint.findings import NEAR_SENTENCE, Finding, Status
+from promptlint.layout import ABOUT, Confidence, Scope, Step
 
-ABOUT = frozenset({Kind.IDENTIFIER, Kind.ENVIRONMENT, Kind.RETRIEVED, Kind.REQUEST_INPUT})
 _SCOPES = frozenset({Scope.SESSION, Scope.REQUEST})
-NEAR_SENTENCE = 24  # tokens between two values of one sentence
 _FAR = 2_500  # characters of a file between two values of one place in a prompt
 _WHAT = re.compile(r"`(?:[^`]|`(?! ))*`")
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from promptlint.checks.beside import ABOUT, NEAR_SENTENCE
 from promptlint.engine.units import Result
-from promptlint.findings import Finding, Status
-from promptlint.layout import DATA, Confidence, Kind
+from promptlint.findings import NEAR_SENTENCE, Finding, Status
+from promptlint.layout import ABOUT, DATA, Confidence, Kind
 from promptlint.source import Place
 
 _OF_A_VALUE = frozenset(
