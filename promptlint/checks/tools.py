@@ -10,7 +10,7 @@ from promptlint.checks.base import Measure, Thresholds, costliest
 from promptlint.checks.before_stable import BeforeStable
 from promptlint.checks.observed import BEHIND_TOOLS, Observed
 from promptlint.findings import Finding, Severity
-from promptlint.layout import DATA, Cause, Confidence, Kind, Layout, Observation, Scope, Section, Step
+from promptlint.layout import DATA, Cause, Confidence, Kind, Layout, Observation, Scope, Section
 from promptlint.words import shortened
 
 _TOOLS = frozenset({Section.TOOLS})
@@ -30,22 +30,12 @@ class ToolsOrder:
 
     def run(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
         """Yield one finding for each place that loses the order."""
-        found = [
-            *_SEEN_UNORDERED.run(layout, measure, thresholds),
-            *_UNORDERED_SEGMENT.run(layout, measure, thresholds),
-        ]
-        yield from costliest(map(_where_it_is_lost, found))
-
-
-def _where_it_is_lost(finding: Finding) -> Finding:
-    """Return a finding at its origin: of two classes with a set each, both may send at the place of their base.
-
-    The two places change roles; a reader of either finds the other.
-    """
-    if finding.origin is None:
-        return finding
-    sent = Step(finding.primary, "sent as tools")
-    return replace(finding, primary=finding.origin, origin=finding.primary, related=(*finding.related, sent))
+        yield from costliest(
+            [
+                *_SEEN_UNORDERED.run(layout, measure, thresholds),
+                *_UNORDERED_SEGMENT.run(layout, measure, thresholds),
+            ]
+        )
 
 
 _SEEN_UNORDERED = Observed(

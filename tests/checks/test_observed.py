@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import pytest
 
 from promptlint.checks import CHECKS, Thresholds
@@ -42,12 +40,6 @@ def test_each_observation_has_one_rule(what: str, code: str, kind: Kind) -> None
     words = {"template-clock", "template-rewrites", "template-moves-tools", "template-answers", "parse-error"}
     assert found.message.endswith(": the detail" if what in words else ": `the detail`")
     assert found.fix is not None
-
-
-def test_the_order_of_tools_is_told_where_it_is_lost() -> None:
-    lost = replace(cause(Kind.UNORDERED, Scope.PROCESS, "set(names)"), place=place(40))
-    [found] = run(layout(observations=(Observation("tools-unordered", place(4), "set(names)", lost),)))
-    assert (found.primary, found.origin, found.related[-1].place) == (place(40), place(4), place(4))
 
 
 def test_a_change_of_the_tools_costs_all_behind_them() -> None:
