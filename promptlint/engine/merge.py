@@ -25,12 +25,12 @@ _OF_A_VALUE = frozenset(
 """Kinds that say what a value is; one place has one of them."""
 
 
-def _weight(finding: Finding) -> tuple[int, bool, int, int, bool, bool]:
+def _weight(finding: Finding) -> tuple[bool, int, int, int, bool, bool]:
     """Weigh what is said of one place; of equals, the request that names its model, or shows the way, says the most."""
     cost = finding.cost
     return (
-        finding.confidence.rank,
         finding.status is Status.ACTIVE,
+        finding.confidence.rank,
         finding.severity.rank,
         cost.tokens if cost else 0,
         cost is not None and not cost.estimated,
@@ -39,7 +39,7 @@ def _weight(finding: Finding) -> tuple[int, bool, int, int, bool, bool]:
 
 
 def merge(results: Sequence[Result]) -> list[Finding]:
-    """Return one finding for each rule and place, sorted by place: the surer, then the worse, then the first.
+    """Return one finding for each rule and place, sorted by place: what counts, then the surer, the worse, the first.
 
     What a template's own reading knows only by a name gives way to the code that renders it: the place
     of ``{{ today }}`` is no clock where the program passes a fixed text, or is traced to something else.

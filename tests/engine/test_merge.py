@@ -6,7 +6,7 @@ from dataclasses import replace
 from promptlint.engine.merge import merge
 from promptlint.engine.settled import settled
 from promptlint.engine.units import Result
-from promptlint.findings import Cost, Finding
+from promptlint.findings import Cost, Finding, Status
 from promptlint.layout import (
     LITERAL,
     Cause,
@@ -69,6 +69,12 @@ def test_another_rendering_keeps_its_finding(make_finding: Make) -> None:
     by_name = make_finding(TEMPLATE, 6, 17, confidence=Confidence.LOW)
     elsewhere = Result("other.py", (by_name,))
     assert merge([Result("t.j2", (by_name,)), Result("app.py", settled=(HOLE,)), elsewhere]) == [by_name]
+
+
+def test_what_counts_is_told_before_what_is_surer(make_finding: Make) -> None:
+    small = make_finding(TEMPLATE, 6, 17, confidence=Confidence.HIGH, status=Status.BELOW_THRESHOLD)
+    large = make_finding(TEMPLATE, 6, 17, confidence=Confidence.MEDIUM)
+    assert merge([Result("a.py", (small,)), Result("b.py", (large,))]) == [large]
 
 
 def test_the_worse_of_both(make_finding: Make) -> None:
