@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from promptlint.catalog.catalog import Catalog
     from promptlint.frontends.python.values.arguments import Arguments
 
-_KEYED = re.compile(
-    r"\bSELECT\b(?P<columns>.*?)\bFROM\s+[\"`]?(?:\w+\.)?(?P<table>\w+).*?\bWHERE\b.*?"
-    r"(?P<key>\w+)[\"`]?\s*=\s*(?:\?|:\w|\$\d|%s|%\()",
-    re.IGNORECASE | re.DOTALL,
-)
+_BEGINS = re.compile(r"\s*SELECT\b", re.IGNORECASE)
+_FROM = re.compile(r"\bFROM\s+[\"`]?(?:\w+\.)?(?P<table>\w+)", re.IGNORECASE)
+_WHERE = re.compile(r"\bWHERE\b", re.IGNORECASE)
+_KEY = re.compile(r"\b(?P<key>\w+)[\"`]?\s*=\s*(?:\?|:\w|\$\d|%s|%\()")
 _SIMILAR = re.compile(
     r"\bORDER BY\b.*(<[-=#+~]>|(distance|similarity|ts_rank\w*|bm25)\()|\bMATCH\s+[?:$%@]",
     re.IGNORECASE | re.DOTALL,
 )
+MAX_QUERY = 4_000  # characters of a query that are read
 _OF_TURNS = re.compile(r"\b(?:role|content|messages?|turns?|history|count|exists)\b", re.IGNORECASE)
 
 
@@ -37,16 +37,24 @@ def by_query(given: Arguments, catalog: Catalog) -> Volatile | None:
     query = given.args[0] if given.args else None
     if not isinstance(query, Str):
         return None
-    texts = [text_of(part) for part in query.parts]
+    texts = [text_of(part)[:MAX_QUERY] for part in query.parts]
     if any(map(_SIMILAR.search, texts)):
         return Volatile(Kind.RETRIEVED, Scope.REQUEST, Confidence.HIGH)
-    keyed = next(filter(None, map(_KEYED.search, texts)), None)
-    return _of_person(keyed, catalog) if keyed is not None else None
+    return next(filter(None, (_of_person(text, catalog) for text in texts)), None)
 
 
-def _of_person(query: re.Match[str], catalog: Catalog) -> Volatile | None:
-    """Return what a row is that is looked up for one user, by the names of its table and key."""
-    columns, table, key = query.group("columns", "table", "key")
+def _of_person(query: str, catalog: Catalog) -> Volatile | None:
+    """Return what a row is that is looked up for one user, by the names of its table and key.
+
+    One part is looked for behind the other: a prompt about SQL has many of each.
+    """
+    begun = _BEGINS.match(query)
+    source = _FROM.search(query, begun.end()) if begun else None
+    where = _WHERE.search(query, source.end()) if source else None
+    keyed = _KEY.search(query, where.end()) if where else None
+    if begun is None or source is None or keyed is None:
+        return None
+    columns, table, key = query[begun.end() : source.start()], source["table"], keyed["key"]
     if _OF_TURNS.search(columns) or _OF_TURNS.search(table):
         return None
     told = (catalog.name(name) for name in (key.lower(), f"{table.lower().removesuffix('s')}.row"))
