@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from promptlint.frontends.python.evaluate import access
 from promptlint.frontends.python.library.engines import role_of
+from promptlint.frontends.python.syntax.nodes import parameters
 from promptlint.frontends.python.values.forms import CONTENT
 from promptlint.frontends.python.values.pieces import Hole, Loop, flat
 from promptlint.frontends.python.values.values import DictV, ListV, Obj, Str, Value
@@ -54,8 +55,7 @@ def set_again(m: Machine, node: ast.expr, turns: Value, value: Str, frame: Frame
         return False
     if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"):
         return False
-    args = func.node.args
-    given = {a.arg for a in (*args.posonlyargs, *args.args, *args.kwonlyargs)} - {"self"}
+    given = {a.arg for a in parameters(func.node)} - {"self"}
     holes = [part for part in flat(value.parts) if isinstance(part, Hole)]
     # What a caller gives is set when somebody wants it: a persona, a language.
     listed = any(isinstance(part, Loop) for part in value.parts)  # what it lists, the object may add to

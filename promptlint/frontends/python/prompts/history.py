@@ -17,7 +17,7 @@ from promptlint.frontends.python.readings.beginnings import Beginning, beginning
 from promptlint.frontends.python.readings.rarely import is_called_when_full, is_large
 from promptlint.frontends.python.readings.speaking import speaks_to_a_model
 from promptlint.frontends.python.readings.unsent import is_never_sent
-from promptlint.frontends.python.syntax.nodes import remembered, walk
+from promptlint.frontends.python.syntax.nodes import parameters, remembered, walk
 from promptlint.frontends.python.values.forms import has_turns, is_history
 from promptlint.frontends.python.values.naming import HISTORY
 from promptlint.frontends.python.values.values import NONE, Item, ListV, Obj, Str, Unknown, Value
@@ -367,8 +367,7 @@ def _is_local(name: str, frame: Frame) -> bool:
     """Tell whether a name was made in the function that is run, not handed in."""
     if frame.func is None:
         return False
-    args = frame.func.node.args
-    return name not in {a.arg for a in [*args.posonlyargs, *args.args, *args.kwonlyargs]}
+    return name not in {a.arg for a in parameters(frame.func.node)}
 
 
 def _is_fixed(value: Value) -> bool:

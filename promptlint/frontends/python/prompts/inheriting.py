@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from promptlint.frontends.python.evaluate.describing import docstring
 from promptlint.frontends.python.evaluate.growing import GROWING
-from promptlint.frontends.python.syntax.nodes import attributes, own, remembered, statements, walk
+from promptlint.frontends.python.syntax.nodes import attributes, own, parameters, remembered, statements, walk
 from promptlint.frontends.python.syntax.slicing import Function, tells_of_prompts
 from promptlint.frontends.python.values.values import ClassV, FuncV, Str
 
@@ -113,10 +113,7 @@ def _taken(node: ast.ClassDef) -> frozenset[str]:
     found: set[str] = set()
     for method in node.body:
         if isinstance(method, ast.FunctionDef) and method.name == "__init__":
-            arguments = method.args
-            names = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)} - {
-                "self"
-            }
+            names = {a.arg for a in parameters(method)} - {"self"}
             for inner in walk(*method.body):
                 if isinstance(inner, ast.Assign) and any(
                     isinstance(n, ast.Name) and n.id in names for n in walk(inner.value)

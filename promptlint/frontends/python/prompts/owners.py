@@ -15,7 +15,7 @@ import ast
 
 from promptlint.frontends.python.evaluate import hints, linking, objects
 from promptlint.frontends.python.evaluate.machine import Machine
-from promptlint.frontends.python.syntax.nodes import blocks, remembered
+from promptlint.frontends.python.syntax.nodes import blocks, parameters, remembered
 from promptlint.frontends.python.values.modules import Module
 from promptlint.frontends.python.values.values import ClassV, FuncV, Obj
 
@@ -76,8 +76,7 @@ def _kept(m: Machine, cls: ClassV, attr: str) -> ClassV | None:
 
 @remembered
 def _annotations(node: _Function) -> dict[str, ast.expr]:
-    every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-    return {arg.arg: arg.annotation for arg in every if arg.annotation is not None}
+    return {arg.arg: arg.annotation for arg in parameters(node) if arg.annotation is not None}
 
 
 @remembered

@@ -32,7 +32,7 @@ from promptlint.frontends.python.readings.shapes import (
     order,
 )
 from promptlint.frontends.python.readings.turnlists import Body, Loop, is_turns, list_name
-from promptlint.frontends.python.syntax.nodes import children
+from promptlint.frontends.python.syntax.nodes import children, parameters
 from promptlint.frontends.python.values.naming import called_name
 
 _OF_ALL = frozenset({"len", "sum", "max", "min", "next"})
@@ -172,8 +172,7 @@ def ending(body: Body) -> Ending | None:
 
 def _batches(body: Body) -> frozenset[str]:
     """Return the arguments that are lists of conversations: ``messages: list[list[BaseMessage]]``."""
-    args = body.function.args
-    given = (*args.posonlyargs, *args.args, *args.kwonlyargs)
+    given = parameters(body.function)
     return frozenset(
         a.arg for a in given if a.annotation is not None and _OF_LISTS.match(ast.unparse(a.annotation))
     )
@@ -238,8 +237,7 @@ def _is_looked_up(node: ast.expr, body: Body) -> bool:
     """Tell whether a call looks something up for what a function is given: for what was said last."""
     if not (isinstance(node, ast.Call) and _LOOKS_UP.search(called_name(node))):
         return False
-    args = body.function.args
-    given = {a.arg for a in (*args.posonlyargs, *args.args, *args.kwonlyargs)} - {"self", "cls"}
+    given = {a.arg for a in parameters(body.function)} - {"self", "cls"}
     return any(not given.isdisjoint(names_of(one)) for one in node.args)
 
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from promptlint.frontends.python.syntax.nodes import walk
+from promptlint.frontends.python.syntax.nodes import parameters, walk
 from promptlint.frontends.python.values.modules import Module
 from promptlint.frontends.python.values.naming import called_name
 
@@ -64,8 +64,7 @@ def _names(node: ast.AST) -> Iterator[str]:
     elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         yield node.name
         if not isinstance(node, ast.ClassDef):
-            arguments = node.args
-            yield from (a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
+            yield from (a.arg for a in parameters(node))
     elif isinstance(node, ast.Call):
         yield from (keyword.arg for keyword in node.keywords if keyword.arg is not None)
     elif isinstance(node, ast.Import | ast.ImportFrom):

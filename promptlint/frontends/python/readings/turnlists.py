@@ -24,7 +24,7 @@ from promptlint.frontends.python.readings.shapes import (
     names_of,
     order,
 )
-from promptlint.frontends.python.syntax.nodes import walk, within
+from promptlint.frontends.python.syntax.nodes import parameters, walk, within
 from promptlint.frontends.python.values.naming import HISTORY, called_name, is_about_marks
 
 _OF_MESSAGES = re.compile(
@@ -191,10 +191,9 @@ def is_turns_name(name: str) -> bool:
 
 def _conversations(body: Body, kept: frozenset[str]) -> frozenset[str]:
     """Return the names in a function that hold the turns of a conversation."""
-    args = body.function.args
     names = set(kept) | {
         arg.arg
-        for arg in [*args.posonlyargs, *args.args, *args.kwonlyargs]
+        for arg in parameters(body.function)
         if HISTORY.search(arg.arg)
         or (_may_be_generic(arg.annotation) and _OF_MESSAGES.search(ast.unparse(arg.annotation)))
     }

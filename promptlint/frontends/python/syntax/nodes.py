@@ -214,6 +214,12 @@ def inside(statement: ast.stmt) -> list[ast.stmt]:
     return out
 
 
+def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[ast.arg]:
+    """Return the parameters of a function in order, without ``*rest`` and ``**rest``."""
+    given = function.args
+    return [*given.posonlyargs, *given.args, *given.kwonlyargs]
+
+
 @remembered
 def attributes(function: ast.AST) -> frozenset[str]:
     """Return the names of all attributes in a function."""
