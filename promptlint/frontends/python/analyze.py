@@ -11,7 +11,7 @@ from pathlib import Path
 
 from promptlint.catalog import Catalog
 from promptlint.frontends.base import Context
-from promptlint.frontends.python.evaluate import linking, objects
+from promptlint.frontends.python.evaluate import linking, objects, registering
 from promptlint.frontends.python.evaluate.expressions import evaluate
 from promptlint.frontends.python.evaluate.functions import enter
 from promptlint.frontends.python.evaluate.machine import Machine
@@ -69,6 +69,7 @@ def analyze(
     machine = Machine(project, catalog, recorder)
     machine.evaluate = partial(evaluate, machine)
     machine.execute = partial(execute, machine)
+    machine.complete = partial(registering.complete, machine)
     for path in files if paths is None else paths:
         source = context.load(path)
         if source is None or not (only or "prompt" in path.lower() or triggers(source.text)):

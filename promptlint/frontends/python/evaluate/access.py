@@ -116,6 +116,8 @@ def attribute(m: Machine, value: Value, attr: str, node: ast.expr, frame: Frame)
             return Bound(found, value)
         if found is not None:
             return found
+        if attr == "__subclasses__":
+            return Bound(Ext(f"method.{attr}"), value)
         return Unknown(frame.module.place(node), name=attr, path=f"{value.name}.{attr}")
     if isinstance(value, Ext):
         return external(m, Ext(f"{value.path}.{attr}"), node, frame)

@@ -18,6 +18,7 @@ def run_module(m: Machine, module: Module) -> None:
     if module.state != "new" or module.tree is None:
         return
     module.state = "running"
+    m.linking += 1
     frame = Frame(module, module.names, frozen=True, home=module.names)
     try:
         with m.afresh([], MAX_STEPS), m.recorder.into(module.layouts), m.project.reading(module.reads):
@@ -26,6 +27,7 @@ def run_module(m: Machine, module: Module) -> None:
         module.reads.add((module.path, None))
     finally:
         module.state = "done"
+        m.linking -= 1
 
 
 class Deferred(Value):
@@ -42,8 +44,8 @@ class Deferred(Value):
 
 def name_of(m: Machine, module: Module, name: str) -> Value | None:
     """Return a module-level name, imports followed; what can be changed is the file's own."""
-    value = _name(m, module, name)
-    if module.state == "running":
+    value = shared(m, module, name)
+    if module.state == "running" or m.lasting:
         return value
     return m.recorder.assigned.get((module, name)) or m.copied(value)
 
@@ -51,22 +53,26 @@ def name_of(m: Machine, module: Module, name: str) -> Value | None:
 def assign_outside(m: Machine, owner: Module | ClassV, name: str, value: Value) -> None:
     """Set a name of a module or class: by its own body for all, by a function for the file at hand."""
     module, names = (owner, owner.names) if isinstance(owner, Module) else (owner.module, owner.namespace)
-    if module.state == "running":
+    if module.state == "running" or m.lasting:
         names[name] = value
     else:
         m.recorder.assigned[owner, name] = value
 
 
-def _name(m: Machine, module: Module, name: str, asked: set[str] | None = None) -> Value | None:
+def shared(m: Machine, module: Module, name: str, asked: set[str] | None = None) -> Value | None:
     """Return a module-level name as it is for all; modules that were ``asked`` are not asked by a star again."""
     run_module(m, module)
+    if not module.registered:
+        m.complete(module)
     m.project.reads.add(module.key(name))
     value = module.names.get(name)
     if isinstance(value, Deferred):
         module.names[name] = Unknown(None, name=name, path=name)
         reads: set[Read] = set()
+        m.linking += 1
         with m.project.reading(reads):
             value = module.names[name] = follow(m, value)
+        m.linking -= 1
         module.origins[name] = frozenset(reads)
     m.project.reads |= module.origins.get(name, _NOTHING)
     if isinstance(value, Const | Str) and name in module.rebound:
@@ -77,7 +83,7 @@ def _name(m: Machine, module: Module, name: str, asked: set[str] | None = None) 
         for star in module.stars:
             path = m.project.resolve(star.lstrip("."), module.path, len(star) - len(star.lstrip(".")))
             other = m.project.load(path) if path and path not in asked else None
-            if other is not None and (found := _name(m, other, name, asked)) is not None:
+            if other is not None and (found := shared(m, other, name, asked)) is not None:
                 return found
     return value
 
@@ -110,7 +116,7 @@ def follow(m: Machine, value: Deferred) -> Value:
     if module is not None:
         if not attr:
             return ModuleV(module)
-        if module is not value.module and (found := _name(m, module, attr)) is not None:
+        if module is not value.module and (found := shared(m, module, attr)) is not None:
             return found
         inner = m.project.resolve(f"{dotted}.{attr}" if dotted else attr, value.module.path, value.level)
         submodule = m.project.load(inner) if inner else None

@@ -149,6 +149,9 @@ class Machine:
         self.grown: dict[object, tuple[Cause | None, frozenset[Read]]] = {}  # order of filled attributes
         self.instances: dict[ast.AST, tuple[Obj, frozenset[Read]]] = {}
         self.overrides: dict[object, tuple[list[tuple[ClassV, FuncV]], frozenset[Read]]] = {}
+        self.linking = 0  # bodies of modules and imports under way
+        self.lasting = False  # what is run changes modules for all files, as their own bodies do
+        self.registrations: dict[str, list[str]] | None = None  # see `registering`
         self.unused: ast.expr | None = None  # the call of an expression statement
         self._volatile: dict[str, Volatile | None] = {}
         self._sinks: dict[str, Sink | None] = {}
@@ -158,6 +161,7 @@ class Machine:
     # Filled by the modules that know how; see evaluate.py.
     evaluate: Callable[[ast.expr, Frame], Value]
     execute: Callable[[list[ast.stmt], Frame], bool]
+    complete: Callable[[Module], None]
 
     def scramble(self, grown: ListV | DictV) -> None:
         """Note that a collection that was there before grows in a loop that has no fixed order."""

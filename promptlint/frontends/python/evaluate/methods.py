@@ -35,6 +35,7 @@ from promptlint.frontends.python.values.values import (
     NONE,
     STORED,
     Choice,
+    ClassV,
     DictV,
     FuncV,
     Item,
@@ -108,6 +109,10 @@ def method(m: Machine, receiver: Value, name: str, given: Arguments, node: ast.C
         from promptlint.frontends.python.evaluate.functions import invoke
 
         return invoke(m, receiver, given.args, given.keywords, node, frame, given.rest)
+    if isinstance(receiver, ClassV) and name == "__subclasses__":
+        from promptlint.frontends.python.evaluate.registering import subclasses
+
+        return subclasses(m, receiver)
     return Unknown(frame.module.place(node), name=name, cause=worst(receiver.cause, given.cause))
 
 

@@ -164,7 +164,7 @@ def attribute(m: Machine, obj: Obj, attr: str, node: ast.expr, frame: Frame) -> 
     label = attr if obj.name in ("self", "cls", "") else f"{obj.name}.{attr}"
     written = writes(cls).get(attr) if cls is not None else None
     own = obj.attrs.get(attr)
-    if (obj.used or obj.kept is Scope.PROCESS) and isinstance(own, (ListV, DictV)):
+    if (obj.used or obj.kept is Scope.PROCESS) and isinstance(own, (ListV, DictV)) and not m.lasting:
         growing.fill_later(obj, attr, frame.func)
     elif obj.used and isinstance(own, Obj):
         own.used = True
@@ -261,7 +261,7 @@ def _says(default: Value) -> bool:
 def of_class(m: Machine, cls: ClassV, attr: str) -> Value | None:
     """Return an attribute of a class through its bases; what can be changed is the file's own."""
     found = cls.find(attr)
-    if cls.module.state == "running":
+    if cls.module.state == "running" or m.lasting:
         return found
     return m.recorder.assigned.get((cls, attr)) or m.copied(found)
 

@@ -123,6 +123,7 @@ class Module:
         self.stars: list[str] = []
         self.origins: dict[str, frozenset[Read]] = {}  # what is behind each imported name
         self.state = "new"  # "new", "running", "done"
+        self.registered = False  # what others hand to it while they are imported is there
         self.layouts: list[Layout] = []  # recorded while the body ran
         self.reads: set[Read] = set()  # consulted in other files while the body ran
         self.pieces: dict[int, list[MappedText | Field]] = {}
