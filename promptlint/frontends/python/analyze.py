@@ -21,6 +21,7 @@ from promptlint.frontends.python.prompts.history import settle
 from promptlint.frontends.python.prompts.inheriting import inherited
 from promptlint.frontends.python.prompts.record import Recorder
 from promptlint.frontends.python.prompts.sending import sends
+from promptlint.frontends.python.prompts.tooling import defines_tools
 from promptlint.frontends.python.readings.accounting import accounting
 from promptlint.frontends.python.readings.intervals import with_intervals
 from promptlint.frontends.python.readings.outline import Outline, Table
@@ -128,7 +129,7 @@ def _enter_function(m: Machine, module: Module, func: FuncV, cls: ClassV | None,
     if isinstance(func.node, ast.Lambda) or (only and func.name != only):
         return
     named = tells_of_prompts(func.node) or holds_prompts(module, cls) or gives_tools(func.name)
-    if not (named or sends(m, module, func, cls)):
+    if not (named or defines_tools(func.node) or sends(m, module, func, cls)):
         return
     receiver = None
     if cls is not None and "staticmethod" not in func.decorators:

@@ -20,7 +20,7 @@ def decorate(m: Machine, func: FuncV, frame: Frame) -> None:
     elif written:
         func.wrapping = lambda: wrapped(m, func, frame)
     for one in written:
-        func.says = m.recorder.decorated(m, one, frame) or func.says
+        func.says = m.recorder.decorated(m, func, one, frame) or func.says
 
 
 def wrapped(m: Machine, func: FuncV, frame: Frame) -> Value | None:

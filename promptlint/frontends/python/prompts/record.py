@@ -37,7 +37,6 @@ from promptlint.frontends.python.values.naming import (
     is_description,
     is_kept_back,
     is_prompt_name,
-    is_tool_maker,
     makes_tools,
     names_prompts_only,
     path_of,
@@ -115,9 +114,13 @@ class Recorder(Layouts):
             elif is_description(keyword) and describes_a_tool(called_name(node), given):
                 self.description(m, argument, given.nodes.get(keyword, node), frame)
 
-    def decorated(self, m: Machine, decorator: ast.expr, frame: Frame) -> Value | None:
+    def decorated(self, m: Machine, func: FuncV, decorator: ast.expr, frame: Frame) -> Value | None:
         """A function was decorated: return the description that changes, where one is told to what makes a tool of it."""
-        if self.silent or not (isinstance(decorator, ast.Call) and is_tool_maker(called_name(decorator))):
+        if self.silent or not tooling.makes_tool(decorator):
+            return None
+        for seen in tooling.choices(m, func, frame):
+            self.observe(seen)
+        if not isinstance(decorator, ast.Call):
             return None
         named = (k.value for k in decorator.keywords if k.arg is not None and is_description(k.arg))
         told = [

@@ -12,8 +12,8 @@ from promptlint.frontends.python.evaluate import access, members
 from promptlint.frontends.python.evaluate.growing import fillers
 from promptlint.frontends.python.prompts.settings import flip, switch
 from promptlint.frontends.python.readings.shapes import last_name
-from promptlint.frontends.python.syntax.nodes import walk
-from promptlint.frontends.python.values.naming import makes_tools
+from promptlint.frontends.python.syntax.nodes import Definition, blocks, parameters, remembered, walk
+from promptlint.frontends.python.values.naming import is_tool_maker, makes_tools
 from promptlint.frontends.python.values.values import (
     Choice,
     ClassV,
@@ -32,6 +32,7 @@ from promptlint.words import shortened
 if TYPE_CHECKING:
     from promptlint.frontends.python.evaluate.machine import Frame, Machine
 
+_CHOICES = ("enum", "json_schema_extra", "examples")  # arguments of what describes a tool's argument
 _GROW = ("append", "extend", "insert", "add", "remove", "pop", "clear", "update")
 
 
@@ -53,6 +54,40 @@ def _description(m: Machine, tool: Value, node: ast.Call, frame: Frame) -> Str |
     elif isinstance(tool, Obj) and makes_tools(tool.cls):
         said = access.attribute(m, tool, "description", node, frame)
     return said if isinstance(said, Str) and said.cause is not None else None
+
+
+def makes_tool(decorator: ast.expr) -> bool:
+    """Tell whether a decorator makes a tool of a function, by its name: ``@agent.tool``, ``@function_tool()``."""
+    target = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return is_tool_maker(last_name(target) or "")
+
+
+@remembered
+def defines_tools(function: ast.AST) -> bool:
+    """Tell whether a function makes tools of functions that it defines."""
+    inner = (n for n in blocks(function) if isinstance(n, Definition) and n is not function)
+    return any(makes_tool(one) for n in inner for one in n.decorator_list)
+
+
+def choices(m: Machine, func: FuncV, frame: Frame) -> Iterator[Observation]:
+    """Tell of the values that a tool's arguments may have, by its signature, where these have no fixed order.
+
+    ::
+
+        def order(item: Annotated[str, Field(json_schema_extra={"enum": list(names)})], size: Literal[*sizes]): ...
+    """
+    for arg in parameters(func.node):
+        for node in walk(arg.annotation) if arg.annotation is not None else ():
+            if isinstance(node, ast.Call):
+                written = [k.value for k in node.keywords if k.arg in _CHOICES]
+            elif isinstance(node, ast.Subscript) and last_name(node.value) == "Literal":
+                written = [node.slice]
+            else:
+                continue
+            for one in written:
+                cause = m.evaluate(one, frame).cause
+                if cause is not None and cause.kind in (Kind.UNORDERED, Kind.RANDOM):
+                    yield Observation("tools-unordered", frame.module.place(one), cause.what, cause=cause)
 
 
 def unordered(value: Value, place: Place) -> Observation | None:

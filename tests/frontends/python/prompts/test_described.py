@@ -88,3 +88,33 @@ def test_what_a_tool_says_stands_in_front_of_the_instructions(program: Run, tool
         f"{HEAD}\nfrom agents import Agent\n{tool}\nAgent(instructions={RULES!r}, tools=[courts])\n"
     )
     assert ("PL302" in found.codes) is changes
+
+
+@pytest.mark.parametrize(
+    ("annotation", "found"),
+    [
+        ("Annotated[str, Field(description='The meal.', json_schema_extra={'enum': list(ids)})]", True),
+        ("Annotated[str, Field(json_schema_extra={'enum': [*ids, 'none']})] | None", True),
+        ("Literal[tuple(ids)]", True),
+        ("Annotated[str, Field(json_schema_extra={'enum': sorted(ids)})]", False),
+        ("Literal[tuple(sorted(ids))]", False),
+        ("Literal['small', 'large']", False),
+    ],
+)
+@pytest.mark.parametrize("decorator", ["function_tool", "agent.tool", "tool(strict=True)"])
+def test_what_a_tool_may_be_given_has_no_order(
+    program: Run, annotation: str, found: bool, decorator: str
+) -> None:
+    """The values of an argument stand in the definition of the tool, in front of everything."""
+    source = f"""
+        # for an LLM
+        def build(items):
+            ids = {{item.id for item in items}}
+
+            @{decorator}
+            async def order(meal: {annotation}) -> str:
+                '''Call this for each meal.'''
+                return meal
+            return order
+        """
+    assert program(source).codes == ["PL301"] * found
