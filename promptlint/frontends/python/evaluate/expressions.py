@@ -252,13 +252,16 @@ def _repeated(value: Str, times: Value) -> Str:
 
 def _combined(m: Machine, node: ast.BinOp, left: Value, right: Value, frame: Frame) -> ListV:
     """Return what is made of two sets: of a union both, in the order of a set that was there before."""
-    if not isinstance(node.op, ast.BitOr):
-        return members.unordered(m, [], node, frame)
+    sides = [(left, node.left), (right, node.right)]
+    if isinstance(node.op, ast.Sub) or (isinstance(node.op, ast.BitAnd) and isinstance(left, ListV)):
+        del sides[1]
     items = [
         item
-        for value, written in ((left, node.left), (right, node.right))
+        for value, written in sides
         for item in (value.items if isinstance(value, ListV) else members.items(m, value, written, frame))
     ]
+    if not isinstance(node.op, ast.BitOr):
+        return members.unordered(m, members.some_of(items), node, frame)
     out = members.unordered(m, items, node, frame)
     before = next((v.order for v in (left, right) if isinstance(v, ListV) and v.order is not None), None)
     out.order = before or out.order

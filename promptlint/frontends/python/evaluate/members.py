@@ -151,6 +151,11 @@ def unordered(m: Machine, found: Sequence[Item], node: ast.AST, frame: Frame, wh
     return ListV(list(found), "set", None if alike else cause, len(m.guards))
 
 
+def some_of(found: Sequence[Item]) -> list[Item]:
+    """Return elements of which nobody knows which are left, and how many: ``names - blocked``."""
+    return [replace(item, spread=True) for item in found]
+
+
 def store(m: Machine, out: DictV, key: Value, value: Value, node: ast.AST, frame: Frame) -> None:
     """Put an entry into a mapping."""
     constant = access.plain(key)

@@ -37,6 +37,8 @@ from promptlint.frontends.python.values.values import (
 )
 from promptlint.layout import Cause, Confidence, Guard, Kind, Scope
 
+_TAKES = (ast.Sub, ast.BitAnd, ast.BitXor)  # what leaves of a set less than there was
+
 
 def execute(m: Machine, body: list[ast.stmt], frame: Frame) -> bool:
     """Run a block; return True when it surely ends (return, raise, continue, break)."""
@@ -106,6 +108,9 @@ def _augassign(m: Machine, node: ast.AugAssign, frame: Frame) -> bool:
         room = max(0, members.MAX_ITEMS - len(left.items))
         for item in members.items(m, right, node.value, frame)[:room]:
             left.items.append(Item(item.value, guards + item.guards, item.spread))
+        return False
+    elif isinstance(left, ListV) and left.kind == "set" and isinstance(node.op, _TAKES):
+        left.items[:] = members.some_of(left.items)
         return False
     elif isinstance(left, DictV) and isinstance(node.op, ast.BitOr):
         mappings.update(left, right)

@@ -179,3 +179,26 @@ def test_blocks_behind_a_listing_keep_their_place(program: Callable[..., Program
 def test_generic_collections_and_reduce(system: Callable[..., str], made: str, shown: str) -> None:
     head = f"from functools import reduce\ndef text():\n    {made}\n    return {shown}\n"
     assert system("text()", head) == "Be kind."
+
+
+@pytest.mark.parametrize(
+    ("left", "shown"),
+    [
+        ("set(items) - {'a'}", True),
+        ("set(items) & set(others)", True),
+        ("set(items) ^ set(others)", True),
+        ("items.keys() - {'a'}", True),
+        ("set() - set(others)", False),
+    ],
+)
+def test_what_is_left_of_a_set_is_printed_when_it_is_sorted(system: System, left: str, shown: bool) -> None:
+    body = f"p = []\nfor x in sorted({left}):\n    p.append(f'{{x}} at {{random.random()}}')"
+    found = system("'|'.join(p)", HEAD, body, arguments="question, items, others")
+    assert ("~random" in found) is shown
+
+
+@pytest.mark.parametrize("operator", ["-=", "&=", "^="])
+def test_a_set_that_something_is_taken_from_is_a_set(system: System, operator: str) -> None:
+    body = f"p = set(items)\np {operator} set(others)"
+    assert "unordered/process" in system("'|'.join(p)", HEAD, body, arguments="question, items, others")
+    assert "unordered" not in system("'|'.join(sorted(p))", HEAD, body, arguments="question, items, others")
