@@ -14,6 +14,7 @@ from promptlint.frontends.python.evaluate import (
     members,
     objects,
     protocols,
+    scrambling,
     shaping,
     text,
 )
@@ -203,7 +204,8 @@ def join(m: Machine, separator: Str, given: Arguments, node: ast.Call, frame: Fr
     place = frame.module.place(node)
     items = protocols.iterated(m, given.args[0], node, frame) if given.args else None
     if isinstance(items, ListV):
-        return text.joined(separator.parts, items.items, items.order, place)
+        loops = scrambling.loops(frame) if items.order is not None else ()
+        return text.joined(separator.parts, items.items, items.order, place, loops)
     if isinstance(items, Choice) and all(isinstance(v, ListV) and v.order is None for v in items.values):
         texts = [
             text.joined(separator.parts, v.items, None, place) for v in items.values if isinstance(v, ListV)

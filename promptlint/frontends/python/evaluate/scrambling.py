@@ -18,8 +18,9 @@ import ast
 from collections.abc import Iterator
 
 from promptlint.frontends.python.evaluate.machine import Frame, Machine
-from promptlint.frontends.python.syntax.nodes import remembered, walk
+from promptlint.frontends.python.syntax.nodes import blocks, remembered, walk
 from promptlint.frontends.python.values.values import DictV, ListV, Obj, Value
+from promptlint.source import Place
 
 _GROWING = frozenset(("append", "extend", "insert", "appendleft", "update", "setdefault"))
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
@@ -36,6 +37,12 @@ def scramble(m: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> None:
         value = _value(name, frame)
         if isinstance(value, (ListV, DictV)) and getattr(value, "kind", "") != "set":
             m.scramble(value)
+
+
+def loops(frame: Frame) -> frozenset[Place]:
+    """Return what the loops of a function run over; comprehensions are part of the list that they make."""
+    found = blocks(frame.func.node) if frame.func is not None else []
+    return frozenset(frame.module.place(n.iter) for n in found if isinstance(n, ast.For | ast.AsyncFor))
 
 
 def _value(name: str, frame: Frame) -> Value | None:

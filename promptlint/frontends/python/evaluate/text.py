@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TypeGuard
 
@@ -139,20 +139,29 @@ def wrap_guards(parts: tuple[Part, ...], guards: Sequence[Guard]) -> tuple[Part,
     return parts
 
 
-def joined(separator: tuple[Part, ...], items: Sequence[Item], order: Cause | None, place: Place) -> Str:
+def joined(
+    separator: tuple[Part, ...],
+    items: Sequence[Item],
+    order: Cause | None,
+    place: Place,
+    loops: Collection[Place] = (),
+) -> Str:
     """Return ``separator.join(items)``; items that are only sometimes there keep their conditions.
 
-    ``order`` makes one hole of what has none: what the elements are is known, in which order is not.
+    ``order`` makes one hole of what has none: what the elements are is known, in which order is not. It stands where
+    one of ``loops``, those of the function that joins, has filled the list: that line is to be mended.
     """
+    given = set(map(id, items))
     if order is not None:
         whole = Hole(place, "join", cause=order, multiline=any("\n" in text_of(p) for p in separator))
-        items = stretches(items, whole)
+        items = stretches(items, whole, loops)
     out: list[Part] = []
     lines = any("\n" in text_of(part) for part in separator)
     # Before the first element that is surely there, a separator comes and goes with the element before it.
     sure = next((i for i, item in enumerate(items) if not (item.guards or item.spread)), 0)
     for index, item in enumerate(items):
-        if lines and _is_labelled(item.value):
+        stays = id(item) not in given or (lines and _is_labelled(item.value))  # a stretch, or a line
+        if isinstance(item.value, Str) and stays:
             piece = item.value.parts
         else:
             piece = _element(item.value, _gap(items, index, place) or place)
@@ -200,8 +209,10 @@ def _element(value: Value, place: Place) -> tuple[Part, ...]:
     return parts_of(value, place, "")
 
 
-def stretches(items: Sequence[Item], whole: Hole) -> list[Item]:
+def stretches(items: Sequence[Item], whole: Hole, loops: Collection[Place] = ()) -> list[Item]:
     """Return a list's elements with those of a loop without order as one; all are one if no loop tells which.
+
+    That one stands at its loop where it is one of ``loops``.
 
     ``["Skills:", *(each file of a folder), "Answer in French."]`` begins and ends the same each time.
     """
@@ -209,23 +220,25 @@ def stretches(items: Sequence[Item], whole: Hole) -> list[Item]:
     told = False
     last: Cause | None = None
     for item in items:
-        cause = _disorder(item)
+        cause, loop = _disorder(item)
         if cause is None:
             out.append(item)
         elif cause != last:
             before = itertools.takewhile(lambda guard: guard.cause is None, item.guards)
-            out.append(Item(Str((replace(whole, cause=cause),)), tuple(before)))
+            at = loop if loop is not None and loop in loops else whole.place
+            out.append(Item(Str((replace(whole, cause=cause, place=at),)), tuple(before)))
         told = told or (cause is not None and whole.cause is not None and cause.place == whole.cause.place)
         last = cause
     return out if told else [Item(Str((whole,)))]
 
 
-def _disorder(item: Item) -> Cause | None:
-    """Return why an element stands in no fixed place, if a loop or collection that it came with has no order."""
-    causes = (guard.cause for guard in item.guards)
-    found = next((c for c in causes if c is not None and c.kind is Kind.UNORDERED), None)
+def _disorder(item: Item) -> tuple[Cause | None, Place | None]:
+    """Return why an element stands in no fixed place, if a loop or collection that it came with has no order; and the loop."""
+    for guard in item.guards:
+        if guard.cause is not None and guard.cause.kind is Kind.UNORDERED:
+            return guard.cause, guard.place
     of_all = item.value.cause if item.spread else None
-    return found or (of_all if of_all is not None and of_all.kind is Kind.UNORDERED else None)
+    return (of_all if of_all is not None and of_all.kind is Kind.UNORDERED else None), None
 
 
 def mapped(part: Lit) -> MappedText:

@@ -105,3 +105,57 @@ def test_alternatives_are_as_long_as_the_longest(program: Callable[..., Program]
     """
     found = program(send(f"f'Skills: {{shown}} {LONG}'", "", body, "question, folder"))
     assert {found.source(f.primary) for f in found.findings if f.code == "PL201"} == {"{shown}"}
+
+
+ROWS = """
+from other import library
+def section(names, hidden):
+    rows = ["<available_skills of the shop>"]
+    {loop}
+    rows.append("</available_skills>")
+    return "\\n".join({joined})
+"""
+PRINTS = "for name in {}:\n        rows.append(f'- {{name}}')"
+
+
+@pytest.mark.parametrize(
+    ("loop", "joined", "expected"),
+    [
+        (PRINTS.format("set(names) - set(hidden)"), "rows", "set(names) - set(hidden)"),
+        (PRINTS.format("set(names)"), "rows", "set(names)"),
+        (PRINTS.format("sorted(set(names) - set(hidden))"), "rows", None),
+        (PRINTS.format("set(names)"), "sorted(rows)", None),
+        # An element that is left out, and one that is long in the making.
+        (
+            "for name in set(names):\n        one = library.get(name)\n        if one is not None:\n            rows.append(one)",
+            "rows",
+            "set(names)",
+        ),
+        ("rows += [f'- {name}' for name in set(names)]", "rows", '"\\n".join(rows)'),
+    ],
+)
+def test_the_order_of_lines_comes_in_at_the_loop_that_makes_them(
+    program: Callable[..., Program], loop: str, joined: str, expected: str | None
+) -> None:
+    source = ROWS.format(loop=loop, joined=joined)
+    found = program(
+        send("section(names, hidden) + LONG", f"{source}LONG = {LONG!r}", "", "question, names, hidden")
+    )
+    places = [found.source(one.primary) for one in found.findings if one.code == "PL201"]
+    assert places == ([] if expected is None else [expected])
+
+
+def test_lines_that_another_function_makes_come_in_where_they_are_joined(
+    program: Callable[..., Program],
+) -> None:
+    head = f"""
+def lines(names):
+    rows = ["Here is all that you can do for the people who ask:"]
+    for name in set(names):
+        rows.append("- " + name)
+    return rows
+LONG = {LONG!r}
+"""
+    found = program(send("' '.join(lines(names)) + LONG", head, "", "question, names"))
+    (finding,) = [one for one in found.findings if one.code == "PL201"]
+    assert found.source(finding.primary) == "' '.join(lines(names))"
