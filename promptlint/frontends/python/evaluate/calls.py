@@ -5,9 +5,17 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import TypeGuard
 
-from promptlint.frontends.python.evaluate import access, functions, members, methods, objects, protocols, text
+from promptlint.frontends.python.evaluate import (
+    access,
+    functions,
+    mappings,
+    members,
+    methods,
+    objects,
+    protocols,
+    text,
+)
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, passed
 from promptlint.frontends.python.library import engines, library, unknown
 from promptlint.frontends.python.syntax.nodes import blocks, remembered
@@ -74,20 +82,11 @@ def arguments(m: Machine, node: ast.Call, frame: Frame, *, own: bool = False) ->
             out.nodes[keyword.arg] = keyword.value
         elif isinstance(value, DictV):
             _merge(out, value, keyword.value, frame)
-        elif _chosen(value):
-            _merge(out, _either(value), keyword.value, frame)
+        elif mappings.are_chosen(value):
+            _merge(out, mappings.either(value), keyword.value, frame)
         else:
             out.rest = value
     return out
-
-
-def _chosen(value: Value) -> TypeGuard[Choice]:
-    """Tell whether a condition chooses between mappings; a loop over some tries one after the other."""
-    return (
-        isinstance(value, Choice)
-        and value.guard.kind == "if"
-        and all(isinstance(v, DictV) for v in value.values)
-    )
 
 
 def _merge(out: Arguments, value: DictV, node: ast.expr, frame: Frame) -> None:
@@ -108,16 +107,6 @@ def _sometimes(item: Item) -> Value:
         if guard.kind == "if":
             value = choice(guard, (ABSENT, value) if guard.branch else (value, ABSENT))
     return value
-
-
-def _either(value: Choice) -> DictV:
-    """Return a mapping that has under each key what some of several have there, and nothing where one has not."""
-    maps = [one for one in value.values if isinstance(one, DictV)]
-    out = DictV()
-    for key in dict.fromkeys(key for one in maps for key in one.entries):
-        out.entries[key] = Item(choice(value.guard, [one.get(key) or ABSENT for one in maps]))
-    out.rest = [rest for one in maps for rest in one.rest]
-    return out
 
 
 def apply(m: Machine, callee: Value, given: Arguments, node: ast.Call, frame: Frame) -> Value:

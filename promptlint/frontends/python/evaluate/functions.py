@@ -15,7 +15,7 @@ from promptlint.frontends.python.evaluate.machine import (
     Frame,
     Kept,
     Machine,
-    join,
+    combine,
     passed,
 )
 from promptlint.frontends.python.evaluate.twins import Like, Twins, twin
@@ -44,7 +44,6 @@ from promptlint.frontends.python.values.values import (
     Template,
     Unknown,
     Value,
-    choice,
     moment,
 )
 from promptlint.layout import Kind, Scope
@@ -193,24 +192,6 @@ def _run(m: Machine, func: FuncV, frame: Frame, *, whole: bool = False) -> Value
         m.recorder.yielded(m, given, frame)
         return given
     return combine(frame.returns)
-
-
-def combine(returns: list[tuple[tuple, Value]]) -> Value:  # type: ignore[type-arg]
-    """Return one value for several ``return`` statements; the last is the one without a condition."""
-    found = [(g, v) for g, v in returns if not (isinstance(v, Const) and v.value is None)] or returns
-    if not found:
-        return NONE
-    out = found[-1][1]
-    for guards, value in reversed(found[:-1]):
-        if value is out:
-            continue
-        if not guards:
-            out = value
-        elif isinstance(value, Str) and isinstance(out, Str):
-            out = join(guards[-1], None, [value, out])
-        else:
-            out = choice(guards[-1], (value, out))
-    return out
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,10 @@ from promptlint.frontends.python.values.pieces import (
     worst,
 )
 from promptlint.frontends.python.values.values import (
+    NONE,
     Choice,
     ClassV,
+    Const,
     Declared,
     DictV,
     FuncV,
@@ -343,6 +345,32 @@ def join(guard: Guard, before: Value | None, values: list[Value | None]) -> Valu
     if len(known) == 1:
         return first
     return choice(guard, known)
+
+
+def combine(returns: list[tuple[tuple[Guard, ...], Value]]) -> Value:
+    """Return one value for several ``return`` statements; the last is the one without a condition.
+
+    Of an object, what it has is asked for all the same; a list that is not there at times is another one.
+    """
+    found = [(g, v) for g, v in returns if not (isinstance(v, Const) and v.value is None)] or returns
+    if not found:
+        return NONE
+    out = found[-1][1]
+    for guards, value in reversed(found[:-1]):
+        if value is out:
+            continue
+        if not guards:
+            out = value
+        elif isinstance(value, Str) and isinstance(out, Str):
+            out = join(guards[-1], None, [value, out])
+        else:
+            out = choice(guards[-1], (value, out))
+    options = out.values if isinstance(out, Choice) else (out,)
+    if all(isinstance(one, Unknown | ListV | Const) for one in options):
+        for guards, value in reversed(returns):
+            if isinstance(value, Const) and value.value is None and guards and guards[-1].kind == "if":
+                out = choice(guards[-1], (value, out))
+    return out
 
 
 def join_parts(guard: Guard, texts: list[tuple[Part, ...]]) -> tuple[Part, ...]:

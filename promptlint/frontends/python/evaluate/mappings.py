@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from promptlint.frontends.python.evaluate import text
 from promptlint.frontends.python.evaluate.machine import Frame, Machine
-from promptlint.frontends.python.values.values import DictV, Item, Obj, Value
+from promptlint.frontends.python.values.values import ABSENT, Choice, DictV, Item, Obj, Value, choice
 
 if TYPE_CHECKING:
     from promptlint.frontends.python.values.arguments import Arguments
@@ -73,8 +73,29 @@ def update(out: DictV, value: Value) -> None:
         out.entries.update(value.entries)
         out.rest.extend(value.rest)
         out.order = out.order or value.order
+    elif are_chosen(value):
+        update(out, either(value))
     else:
         out.rest.append(value)
+
+
+def are_chosen(value: Value) -> TypeGuard[Choice]:
+    """Tell whether a condition chooses between mappings; a loop over some tries one after the other."""
+    return (
+        isinstance(value, Choice)
+        and value.guard.kind == "if"
+        and all(isinstance(v, DictV) for v in value.values)
+    )
+
+
+def either(value: Choice) -> DictV:
+    """Return a mapping that has under each key what some of several have there, and nothing where one has not."""
+    maps = [one for one in value.values if isinstance(one, DictV)]
+    out = DictV()
+    for key in dict.fromkeys(key for one in maps for key in one.entries):
+        out.entries[key] = Item(choice(value.guard, [one.get(key) or ABSENT for one in maps]))
+    out.rest = [rest for one in maps for rest in one.rest]
+    return out
 
 
 def copy_dict(value: DictV, depth: int) -> DictV:

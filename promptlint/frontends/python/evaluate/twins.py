@@ -60,7 +60,7 @@ def settle(obj: Obj, apart: Machine | None = None) -> None:
 def twin(value: Value, m: Machine, made: Twins) -> Value:
     """Return a collection or object that can be changed without changing this one; other values as they are."""
     if isinstance(value, Choice):
-        return Choice(value.guard, tuple(twin(one, m, made) for one in value.values))
+        return Choice(value.guard, tuple(twin(one, m, made) for one in value.values), value.within)
     if not (
         isinstance(value, (ListV, DictV, Obj)) or (isinstance(value, Unknown) and value.templates is not None)
     ):

@@ -102,7 +102,9 @@ def adds_to_system(value: Value) -> bool:
 def with_named_fields(m: Machine, value: Value) -> Value:
     """Return a text cut at its fields, if it has any that are certain; anything else as it is."""
     if isinstance(value, Choice):
-        return Choice(value.guard, tuple(with_named_fields(m, option) for option in value.values))
+        return Choice(
+            value.guard, tuple(with_named_fields(m, option) for option in value.values), value.within
+        )
     if not isinstance(value, Str):
         return value
     written = _written(value)

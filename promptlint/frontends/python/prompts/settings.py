@@ -152,6 +152,7 @@ def _switches(value: Value) -> Iterator[Guard]:
                 yield from (guard for branch in part.branches for guard in _switches(Str(branch)))
     elif isinstance(value, Choice):
         yield value.guard
+        yield from value.within
         yield from (guard for one in value.values for guard in _switches(one))
 
 
@@ -163,6 +164,7 @@ def switch(value: Value, switched: frozenset[str]) -> Guard | None:
     own = {getattr(one, "name", "") for one in _options(value)}
     for guard in _switches(value):
         names = set(_NAME.findall(guard.expression))
+        names |= {known for _, known in guard.known_as}
         if names & switched and not names & own:
             return guard
     return None

@@ -393,13 +393,14 @@ class Super(Value):
 
 
 class Choice(Value):
-    """One of several values, chosen by a condition."""
+    """One of several values, chosen by a condition; ``within`` are those of choices that were among the values."""
 
-    __slots__ = ("guard", "values")
+    __slots__ = ("guard", "values", "within")
 
-    def __init__(self, guard: Guard, values: tuple[Value, ...]) -> None:
+    def __init__(self, guard: Guard, values: tuple[Value, ...], within: tuple[Guard, ...] = ()) -> None:
         self.guard = guard
         self.values = values
+        self.within = within
 
     @property
     def cause(self) -> Cause | None:  # type: ignore[override]
@@ -418,7 +419,10 @@ def choice(guard: Guard, values: Iterable[Value]) -> Value:
     """
     known: list[Value] = []
     unknown: Unknown | None = None
+    within: list[Guard] = []
     for value in values:
+        if isinstance(value, Choice):
+            within += (value.guard, *value.within)
         for one in value.values if isinstance(value, Choice) else (value,):
             if isinstance(one, Unknown):
                 if unknown is None or (
@@ -428,7 +432,9 @@ def choice(guard: Guard, values: Iterable[Value]) -> Value:
             elif not any(one is k or _same(one, k) for k in known):
                 known.append(one)
     out = [*known[:MAX_CHOICE], *([unknown] if unknown is not None else [])]
-    return out[0] if len(out) == 1 else Choice(guard, tuple(out))
+    if len(out) == 1:
+        return out[0]
+    return Choice(guard, tuple(out), tuple(dict.fromkeys(within))[:MAX_CHOICE])
 
 
 def _same(one: Value, other: Value) -> bool:
