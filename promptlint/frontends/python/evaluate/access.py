@@ -11,7 +11,7 @@ from dataclasses import replace
 from promptlint.frontends.python.evaluate import describing, hints, linking, mappings, objects, protocols
 from promptlint.frontends.python.evaluate.conditions import is_switch
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, passed, unknown_like
-from promptlint.frontends.python.library import files, standard
+from promptlint.frontends.python.library import files, standard, usage
 from promptlint.frontends.python.values import known
 from promptlint.frontends.python.values.arguments import Arguments
 from promptlint.frontends.python.values.forms import is_history
@@ -138,6 +138,7 @@ def attribute(m: Machine, value: Value, attr: str, node: ast.expr, frame: Frame)
         path = f"{value.path}.{attr}" if value.path else f"{value.name or '?'}.{attr}"
         named = f"{value.name}.{attr}" if value.name else attr
         cause = kept_by_session(cause, attr)
+        cause = cause or usage.reported(named, frame.module.place(node))
         one = Unknown(
             frame.module.place(node),
             name=named,
@@ -253,7 +254,7 @@ def subscript(m: Machine, value: Value, node: ast.Subscript, frame: Frame) -> Va
             place,
             name=named,
             path=f"{value.path}{index}",
-            cause=kept_by_session(worst(value.cause, key.cause), label),
+            cause=kept_by_session(worst(value.cause, key.cause), label) or usage.reported(named, place),
             loop=value.loop,
         )
         return hints.entry(value, one) if isinstance(value, Declared) else one

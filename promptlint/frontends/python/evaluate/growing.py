@@ -59,7 +59,9 @@ def fill(cls: ClassV, obj: Obj, declared: Iterable[tuple[str, ast.AnnAssign]] = 
     for attr, value in list(obj.attrs.items()):
         if attr not in fillers(cls):
             continue
-        if _is_unset(value):  # ``self.summary = ""``: set by then
+        if _is_unset(value) or (
+            is_number(value) and attr in measured(cls)
+        ):  # ``self.summary = ""``: set by then
             del obj.attrs[attr]
         if not isinstance(value, (ListV, DictV)):
             continue
@@ -106,6 +108,40 @@ def _is_unset(value: Value) -> bool:
     if isinstance(value, Const):
         return value.value is None or isinstance(value.value, bool)
     return isinstance(value, Str) and value.parts == ()
+
+
+def is_number(value: Value | None) -> bool:
+    """Tell whether a value is a known number, and no switch."""
+    return (
+        isinstance(value, Const)
+        and isinstance(value.value, int | float)
+        and not isinstance(value.value, bool)
+    )
+
+
+def measured(cls: ClassV) -> frozenset[str]:
+    """Return the attributes that methods set to what they find out themselves.
+
+    ``self.used = reply.usage.total_tokens``: not what a caller or the options say, as ``self.limit = limit`` is.
+    """
+    if cls.measured is None:
+        found = {(func.node, attr) for attr, filling in fillers(cls).items() for func in filling}
+        cls.measured = frozenset(attr for node, attr in found if attr in _measured(node))
+    return cls.measured
+
+
+@remembered
+def _measured(method: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozenset[str]:
+    """Return the attributes of its object that a method sets to more than constants and what it is given as it is."""
+    me = next((a.arg for a in (*method.args.posonlyargs, *method.args.args)), "")
+    return frozenset(
+        target.attr
+        for node in blocks(method)
+        if isinstance(node, ast.Assign)
+        and any(isinstance(n, ast.Attribute | ast.Subscript | ast.Call) for n in walk(node.value))
+        for target in node.targets
+        if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == me
+    )
 
 
 def _is_empty(value: ListV | DictV) -> bool:

@@ -6,6 +6,7 @@ import ast
 from typing import TypeGuard
 
 from promptlint.frontends.python.evaluate.machine import MAX_STEPS, Frame, Machine
+from promptlint.frontends.python.library import usage
 from promptlint.frontends.python.values.modules import Module, Read
 from promptlint.frontends.python.values.values import ClassV, Const, Ext, ModuleV, Str, Unknown, Value
 from promptlint.layout import Cause, Confidence, Kind, Scope
@@ -105,6 +106,9 @@ def _now(module: Module, name: str, begun: Const | Str) -> Value:
     cause = None
     if counting is not None and number:
         cause = Cause(Kind.COUNTER, Scope.REQUEST, name, Confidence.HIGH, module.place(counting))
+    elif number:
+        told = (usage.kept_from(node, module) for node in module.rebound[name])
+        cause = next(filter(None, told), None)
     return Unknown(None, name=name, path=name, cause=cause, multiline=not number)
 
 

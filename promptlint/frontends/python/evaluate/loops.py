@@ -17,7 +17,7 @@ from promptlint.frontends.python.values.forms import is_history
 from promptlint.frontends.python.values.naming import HISTORY, OVER_TURNS, RETRIES, SENT_AS, talks
 from promptlint.frontends.python.values.pieces import Hole
 from promptlint.frontends.python.values.values import Const, DictV, Item, ListV, Str, Unknown, Value, moment
-from promptlint.layout import Cause, Confidence, Guard, Kind, Scope
+from promptlint.layout import DATA, Cause, Confidence, Guard, Kind, Scope
 
 MAX_UNROLLED = 12  # statements of a body that is run for each element
 MAX_AGAIN = 2  # loops within one another that are run for a second round
@@ -177,16 +177,20 @@ def _body(
         m.orders.append((moment(), order))
     try:
         with m.under(guard):
-            _forget(frame, body, loop)
+            forgotten = _forget(frame, body, loop)
             start()
             empty = _empty(frame)
             ended = m.execute(body, frame)
-            grown = _grown(frame, empty) if not ended and len(m.loops) <= MAX_AGAIN else ()
+            another = not ended and len(m.loops) <= MAX_AGAIN
+            grown = _grown(frame, empty) if another else ()
             again = [name for name in grown if _used_before_it_grows(body, name)]
+            moved = [n for n in forgotten if another and n not in again and _moves(frame.names.get(n))]
             for name in again:
                 what = Cause(Kind.REQUEST_INPUT, Scope.REQUEST, name, Confidence.MEDIUM)
                 frame.names[name] = _of_last_round(frame.names[name], what)
-            if again:  # the next round, with what this one has left
+            if again or any(
+                _used_before_it_grows(body, name) for name in moved
+            ):  # the next round, with what this one has left
                 m.execute(body, frame)
     finally:
         m.loops.pop()
@@ -267,11 +271,18 @@ def _used_before_it_grows(body: list[ast.stmt], name: str) -> bool:
     return bool(used and grows) and min(used) < min(grows)
 
 
-def _forget(frame: Frame, body: list[ast.stmt], loop: int) -> None:
+def _moves(value: Value | None) -> bool:
+    """Tell whether a loop leaves something else in a name each time: ``used = reply.usage.total_tokens``."""
+    cause = value.cause if value is not None else None
+    return cause is not None and cause.kind not in DATA and cause.scope is Scope.REQUEST
+
+
+def _forget(frame: Frame, body: list[ast.stmt], loop: int) -> list[str]:
     """Take numbers, flags and texts that are empty at first for unknown: they differ from one turn to the next.
 
-    What is counted up is a counter of the loop, wherever in the body that is done.
+    What is counted up is a counter of the loop, wherever in the body that is done. Return the names of the others.
     """
+    forgotten: list[str] = []
     for node in _statements(body):
         target = (
             node.target
@@ -290,6 +301,7 @@ def _forget(frame: Frame, body: list[ast.stmt], loop: int) -> None:
             and _replaces(node, target.id)
         ):
             frame.names[target.id] = Unknown(frame.module.place(target), name=target.id, path=target.id)
+            forgotten.append(target.id)
         elif isinstance(old, Const) or (
             isinstance(old, Unknown) and not old.loop and _steps(node, target.id)
         ):
@@ -301,6 +313,9 @@ def _forget(frame: Frame, body: list[ast.stmt], loop: int) -> None:
                 loop=loop if counts else 0,
                 multiline=False,
             )
+            if not counts:
+                forgotten.append(target.id)
+    return forgotten
 
 
 def _replaces(node: ast.Assign, name: str) -> bool:

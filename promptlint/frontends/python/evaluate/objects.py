@@ -200,7 +200,8 @@ def attribute(m: Machine, obj: Obj, attr: str, node: ast.expr, frame: Frame) -> 
             return bound(m, obj, found, place) if obj.place is None else Bound(found, obj)
         return Bound(found, cls)
     # A field's plain default says little of an object that was not made here.
-    if found is not None and (_says(found) or not (is_data(cls) or found is NONE)):
+    begun = growing.is_number(found) and attr in growing.measured(cls)
+    if found is not None and not begun and (_says(found) or not (is_data(cls) or found is NONE)):
         return found
     if written and attr not in obj.busy and m.asked < MAX_ASKED:
         obj.busy.add(attr)

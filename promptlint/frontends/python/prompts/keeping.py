@@ -170,7 +170,7 @@ class Layouts(HistoryWatch):
                 for s in layout.segments
             ),
             tuple(layout.observations and (o.what, o.place) for o in layout.observations),
-            tuple((p.name, p.text, p.choices) for p in layout.parameters),
+            tuple((p.name, p.text, p.choices, p.scope, p.cause and p.cause.kind) for p in layout.parameters),
             layout.repeated,
             layout.place in self.constants,
         )

@@ -293,6 +293,7 @@ class ClassV(Value):
             "declared",
             "external",
             "fillers",
+            "measured",
             "module",
             "name",
             "namespace",
@@ -310,6 +311,7 @@ class ClassV(Value):
         self.external: list[str] = []  # dotted names of bases outside the project
         self.writes: dict[str, list[tuple[FuncV, ast.AST]]] | None = None
         self.fillers: dict[str, list[FuncV]] | None = None  # methods that fill an attribute, found once
+        self.measured: frozenset[str] | None = None  # attributes that methods set to what they find out
         self.data: bool | None = None  # a data class? asked once
         self.declared: dict[str, tuple[ClassV, ast.AnnAssign]] | None = None  # its fields, found once
 
