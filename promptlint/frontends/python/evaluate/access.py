@@ -383,4 +383,6 @@ def frozen(value: Value, scope: Scope, place: Place, note: str) -> Value:
             value.entries[key] = Item(frozen(item.value, scope, place, note), item.guards)
     if isinstance(value, Obj) and value.kept is None:
         value.kept = scope
+        for attr, part in list(value.attrs.items()):
+            value.attrs[attr] = frozen(part, scope, place, note)
     return value

@@ -20,7 +20,7 @@ from promptlint.frontends.python.values.values import (
     Unknown,
     Value,
 )
-from promptlint.layout import Cause, Kind
+from promptlint.layout import Cause, Kind, Scope
 
 
 def set_attribute(m: Machine, target: ast.Attribute, value: Value, frame: Frame) -> None:
@@ -74,6 +74,9 @@ def set_item(m: Machine, target: ast.Subscript, value: Value, frame: Frame) -> N
     elif access.plain(key) == 0 and (content := content_of(value)) is not None:
         m.recorder.opened(m, target, content, target, frame)
     if isinstance(owner, DictV):
+        if isinstance(value, Obj) and _outlives(target.value, frame):
+            place = frame.module.place(target)
+            access.frozen(value, Scope.SESSION, place, f"kept in {frame.module.text(target.value)}")
         members.store(m, owner, key, value, target, frame)
         m.recorder.entry(m, owner, key, value, target, frame)
     elif isinstance(owner, ListV):
@@ -88,6 +91,14 @@ def set_item(m: Machine, target: ast.Subscript, value: Value, frame: Frame) -> N
         order = members.order_of(value)
         if isinstance(owner, Unknown) and order is not None and order.kind is Kind.UNORDERED:
             _put_into(m, target, order, frame)
+
+
+def _outlives(owner: ast.expr, frame: Frame) -> bool:
+    """Tell whether a mapping is there for the next call too, for which its entries were made: the module's, an object's."""
+    if isinstance(owner, ast.Name):
+        return frame.func is not None and owner.id not in frame.names
+    of_object = isinstance(owner, ast.Attribute) and isinstance(owner.value, ast.Name)
+    return of_object and owner.value.id in ("self", "cls")  # type: ignore[attr-defined]
 
 
 def _put_into(m: Machine, target: ast.Subscript, order: Cause, frame: Frame) -> None:

@@ -1,0 +1,76 @@
+"""How long what an object holds stays the same: as long as the object that holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.frontends.python.build import LONG, Program
+
+Run = Callable[..., Program]
+
+TICKET = f"""
+import uuid
+from dataclasses import dataclass, field
+from datetime import datetime
+from openai import OpenAI
+RULES = {LONG!r}
+@dataclass
+class Ticket:
+    who: str = 'me'
+    key: str = field(default_factory=lambda: uuid.uuid4().hex)
+    @property
+    def route(self):
+        return f'desk-{{self.who}}-{{self.key}}'
+    def drawn(self):
+        return uuid.uuid4().hex
+"""
+CREATE = "OpenAI().responses.create(model='m', instructions=RULES, input=items, prompt_cache_key={})"
+MADE_ONCE = "def __init__(self, who):\n        self.ticket = Ticket(who)"
+
+
+@pytest.mark.parametrize(
+    ("ticket", "key", "anew"),
+    [
+        (MADE_ONCE, "self.ticket.key", False),
+        (MADE_ONCE, "self.ticket.route", False),
+        (MADE_ONCE, "self.ticket.drawn()", True),
+        ("@property\n    def ticket(self):\n        return Ticket('me')", "self.ticket.key", True),
+        ("def make(self):\n        return Ticket('me')", "self.make().route", True),
+        (
+            "def __init__(self):\n        self.ticket = Ticket('me', key=uuid.uuid4().hex)",
+            "self.ticket.key",
+            False,
+        ),
+        ("def __init__(self):\n        self.tickets = {}", "self.of(items).key", False),
+    ],
+)
+def test_what_is_made_with_an_object_that_another_keeps(
+    program: Run, ticket: str, key: str, anew: bool
+) -> None:
+    found = program(f"""{TICKET}
+class Desk:
+    {ticket}
+    def of(self, who):
+        if who not in self.tickets:
+            self.tickets[who] = Ticket(who)
+        return self.tickets[who]
+    def order(self, items):
+        return {CREATE.format(key)}
+""")
+    assert ("PL609" in found.codes) is anew
+
+
+@pytest.mark.parametrize(("at", "anew"), [("SESSIONS = {}", False), ("", True)])
+def test_what_is_kept_under_a_key_is_made_once_for_it(program: Run, at: str, anew: bool) -> None:
+    found = program(f"""{TICKET}
+{at}
+def order(who, items):
+    {"SESSIONS = {}" if anew else "pass"}
+    ticket = SESSIONS.get(who)
+    if ticket is None:
+        ticket = SESSIONS[who] = Ticket(who)
+    return {CREATE.format("ticket.route")}
+""")
+    assert ("PL609" in found.codes) is anew
