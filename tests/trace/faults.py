@@ -200,6 +200,24 @@ def history_thinking(log: Log) -> None:
         log.send(body, thread="t")
 
 
+def history_picture(log: Log) -> None:
+    """A picture of the last turn gives way to a line of text once it was answered."""
+    picture = {
+        "type": "image",
+        "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="},
+    }
+    for turn in range(3):
+        body = claude(MANUAL, *TALK[: 2 * turn + 1], rolling=True)
+        shown = (
+            {"type": "text", "text": "A picture, seen and described: " + "a meter in a cellar, " * 12}
+            if turn == 2
+            else picture
+        )
+        if turn:
+            body["messages"][2]["content"].append(shown)
+        log.send(body, thread="t")
+
+
 def whitespace(log: Log) -> None:
     talk(log, lambda n: f"Rules for the shop:\n{'  ' * (n % 2)}Be brief.\n{MANUAL}")
 
@@ -349,6 +367,7 @@ FAULTS: list[tuple[str, Callable[[Log], None], str, list[int]]] = [
     ("openai", history_cut, "history-rewrite", [3, 4]),
     ("anthropic", history_elided, "history-rewrite", [3]),
     ("anthropic", history_thinking, "history-rewrite", [3]),
+    ("anthropic", history_picture, "history-rewrite", [3]),
     ("openai", whitespace, "whitespace", [2]),
     ("openai", chat_template, "chat-template", [2, 3]),
     ("anthropic", below_minimum, "below-minimum", [2, 3]),

@@ -142,7 +142,10 @@ class Explainer:
             # Appended to, the conversation would have been read as far as it had been sent.
             reusable = max(reusable, min(before.request.input_tokens, entry.request.input_tokens))
         lost = reusable - kept
-        if _in_last_turn(before, spot) and lost < _LAST_TURN:
+        text = (
+            before.request.parts[spot.part].kind == "text"
+        )  # pictures and results of tools were sent to stay
+        if text and _in_last_turn(before, spot) and lost < _LAST_TURN:
             return None  # what belongs to one turn only, such as the time, may go with it
         if not self._enough(lost, reusable, profile):
             return None
@@ -326,4 +329,7 @@ def _is_bulk(changed: Difference, before: Entry, entry: Entry) -> bool:
     """Tell whether a large share of the conversation went at once: a compaction, paid for once."""
     if changed.shape is Shape.EDITED:
         return False
+    kept = {part.digest for part in entry.request.parts}
+    if sum(part.digest not in kept for part in before.request.parts) < 2:
+        return False  # one long text or picture
     return entry.borders[-1] < (1 - _BULK) * before.borders[-1]
