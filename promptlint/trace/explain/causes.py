@@ -138,15 +138,14 @@ class Explainer:
             return None  # no mark behind the change: nothing there was meant to be cached
         changed = difference(before, entry, spot)
         reusable = min(agreed + changed.behind, float(before.request.input_tokens))
-        if before.talk == entry.talk and section is Section.MESSAGES and not _in_last_turn(before, spot):
+        # The time may go with the turn that it was sent with; pictures and results of tools were sent to stay.
+        passing = _in_last_turn(before, spot) and before.request.parts[spot.part].kind == "text"
+        if before.talk == entry.talk and section is Section.MESSAGES and not passing:
             # Appended to, the conversation would have been read as far as it had been sent.
             reusable = max(reusable, min(before.request.input_tokens, entry.request.input_tokens))
         lost = reusable - kept
-        text = (
-            before.request.parts[spot.part].kind == "text"
-        )  # pictures and results of tools were sent to stay
-        if text and _in_last_turn(before, spot) and lost < _LAST_TURN:
-            return None  # what belongs to one turn only, such as the time, may go with it
+        if passing and lost < _LAST_TURN:
+            return None
         if not self._enough(lost, reusable, profile):
             return None
         share = changed.behind / max(1.0, reusable)
