@@ -108,7 +108,10 @@ class BeforeStable:
         made_anew = behind.made_anew(index, cause)
         if cause.scope is Scope.RELEASE or (behind.kept_as_sent(index, cause.kind) and not made_anew):
             return None
-        if behind.follows_turns(index) or (cause.kind in DATA and behind.is_marked(index, measure)):
+        # Turns of the same loop stand in front of it, and are no more than it is at another place each time.
+        if behind.follows_turns(index) and not made_anew:
+            return None
+        if cause.kind in DATA and behind.is_marked(index, measure):
             return None
         cost = behind.cost(index, cause.scope, cause.kind, measure)
         history = behind.history(index, cause.scope, cause.kind) and not behind.opens_turns(index, cause.kind)

@@ -120,6 +120,10 @@ def call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, frame: F
         base = callee.name.rsplit(".", 1)[0] if "." in callee.name else ""
         key = label if isinstance(label, str) else getattr(given.args[0], "name", "")
         kept = access.kept_by_session(owner, key)
+        if (
+            short != "setdefault" and len(given.args) > 1
+        ):  # as in ``row.get("id") or made()``; that one keeps it
+            kept = worst(kept, given.args[1].cause)
         return Unknown(place, name=f"{base}.{key}" if base and key else key, path=f"{path}()", cause=kept)
     if short == "join":
         items = given.args[0] if given.args else None

@@ -53,7 +53,8 @@ MAX_SEGMENTS = 4000
 _LABEL = 40  # characters of fixed text in a message that is a turn: a name, a time
 _TEXT_KEYS = ("parts", "text", "content", "input_text", "prompt")
 
-_IDS = ("call_id", "tool_call_id", "tool_calls")  # beside the text of a message
+# Beside the text of a message; an item that says its ``type`` has one of its own.
+_IDS = ("call_id", "tool_call_id", "tool_calls")
 _MADE = (Kind.IDENTIFIER, Kind.RANDOM, Kind.CLOCK)
 
 # Lists of messages that a program gives to each request: examples, documents, what the user said now.
@@ -262,7 +263,7 @@ class Emitter:
                 self.mark(value)
             else:
                 self.parts((Hole(where, "message", self.role),), guards)
-            for key in _IDS:
+            for key in (*_IDS, "id") if value.get("type") is not None else _IDS:
                 if (called := value.get(key)) is not None:
                     self._names_a_call(called, where, guards)
         elif isinstance(value, Obj) and value.kind in ("message", "placeholder"):
@@ -308,7 +309,7 @@ class Emitter:
         return self.turns and self.message > 1 - self._told and _is_said(content)
 
     def _names_a_call(self, value: Value, place: Place, guards: tuple[Guard, ...]) -> None:
-        """Append what a message names a call of a tool by, where it is made anew."""
+        """Append what a message names a call of a tool by, or itself, where it is made anew."""
         cause = value.cause
         if cause is not None and cause.kind in _MADE:
             here = cause.place is not None and cause.place.path == place.path
