@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from promptlint.frontends.python.evaluate import access, growing, hints, protocols
 from promptlint.frontends.python.evaluate.linking import is_counting
-from promptlint.frontends.python.evaluate.machine import Frame, Machine, passed
+from promptlint.frontends.python.evaluate.machine import Frame, Machine, passed, unknown_like
 from promptlint.frontends.python.evaluate.twins import Twins, settle, twin
 from promptlint.frontends.python.library import files
 from promptlint.frontends.python.syntax.nodes import blocks
@@ -16,6 +16,7 @@ from promptlint.frontends.python.values.naming import HISTORY
 from promptlint.frontends.python.values.values import (
     NONE,
     Bound,
+    Choice,
     ClassV,
     Const,
     DictV,
@@ -297,7 +298,20 @@ def property_value(m: Machine, obj: Obj, func: FuncV, node: ast.expr, frame: Fra
     value = invoke(m, func, [obj], {}, node, frame)
     if any("cached" in d for d in func.decorators):
         kept = obj.kept or Scope.REQUEST
-        return access.frozen(value, kept, frame.module.place(node), f"kept by {func.name}")
+        value = access.frozen(value, kept, frame.module.place(node), f"kept by {func.name}")
+        return _unnamed(value, func.name) if obj.kept is not None else value
+    return value
+
+
+def _unnamed(value: Value, name: str) -> Value:
+    """Return what a property has computed once without its name, ``text`` or ``context``: others of it change."""
+    if isinstance(value, Choice):
+        return Choice(value.guard, tuple(_unnamed(one, name) for one in value.values))
+    called = isinstance(value, Unknown) and (value.name in ("", name) or value.path.endswith("()"))
+    if isinstance(value, Unknown) and value.cause is None and called:
+        nameless = unknown_like(value, name="")
+        nameless.path = ""
+        return nameless
     return value
 
 

@@ -74,3 +74,53 @@ def order(who, items):
     return {CREATE.format("ticket.route")}
 """)
     assert ("PL609" in found.codes) is anew
+
+
+NOTES = f"""
+from functools import cached_property
+from openai import OpenAI
+RULES = {LONG!r}
+class Notes:
+    def __init__(self, path):
+        self.path = path
+    @{{kind}}
+    def summary(self):
+        {{body}}
+class Desk:
+    def __init__(self, path):
+        self.notes = Notes(path)
+    def ask(self, question):
+        notes = {{notes}}
+        system = f'What you know: {{{{notes.summary}}}}. {{{{RULES}}}}'
+        return OpenAI().responses.create(model='m', instructions=system, input=question)
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return self.path.read_text()",
+        "return self.path.read_text() if self.path.exists() else '(empty)'",
+        "with open(self.path) as file:\n            return file.read()",
+    ],
+)
+@pytest.mark.parametrize(
+    ("kind", "notes", "anew"),
+    [
+        ("cached_property", "self.notes", False),
+        ("property", "self.notes", True),
+        ("cached_property", "Notes(question)", True),
+    ],
+)
+def test_what_a_property_has_computed_once_is_not_told_by_its_name(
+    program: Run, body: str, kind: str, notes: str, anew: bool
+) -> None:
+    found = program(NOTES.format(kind=kind, body=body, notes=notes))
+    assert ("PL108" in found.codes) is anew
+
+
+def test_what_a_kept_property_is_made_of_keeps_its_names(program: Run) -> None:
+    found = program(
+        NOTES.format(kind="cached_property", body="return f'On: {self.question}'", notes="self.notes")
+    )
+    assert found.codes == ["PL108"]
