@@ -8,7 +8,15 @@ from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import replace
 
-from promptlint.frontends.python.evaluate import describing, hints, linking, mappings, objects, protocols
+from promptlint.frontends.python.evaluate import (
+    describing,
+    hints,
+    linking,
+    mappings,
+    objects,
+    protocols,
+    sharing,
+)
 from promptlint.frontends.python.evaluate.conditions import is_switch
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, passed, unknown_like
 from promptlint.frontends.python.library import files, standard, usage
@@ -240,6 +248,9 @@ def subscript(m: Machine, value: Value, node: ast.Subscript, frame: Frame) -> Va
             return value.items[-1 if constant < 0 else 0].value
         return Unknown(place, name=value.name, cause=worst(value.cause, key.cause))
     if isinstance(value, Unknown):
+        put = sharing.read(m, node.value, constant, frame) if value.cause is None else None
+        if put is not None:
+            return put
         label = str(constant) if constant is not None else (key.name if isinstance(key, Unknown) else "")
         base = value.name
         named = (
@@ -276,7 +287,8 @@ def subscript(m: Machine, value: Value, node: ast.Subscript, frame: Frame) -> Va
         return value.attrs[str(constant)]
     if isinstance(value, Obj) and isinstance(constant, str):  # of a class that describes a mapping
         named = f"{value.name}.{constant}" if value.name else constant
-        return value.attrs.get(constant) or Unknown(place, name=named, path=named)
+        held = value.attrs.get(constant) or sharing.read(m, node.value, constant, frame)
+        return held or Unknown(place, name=named, path=named)
     return Unknown(place, cause=value.cause)
 
 

@@ -154,6 +154,7 @@ class Machine:
         self.linking = 0  # bodies of modules and imports under way
         self.lasting = False  # what is run changes modules for all files, as their own bodies do
         self.registrations: dict[str, list[str]] | None = None  # see `registering`
+        self.writers: dict[str, list[str]] | None = None  # see `sharing`
         self.unused: ast.expr | None = None  # the call of an expression statement
         self._volatile: dict[str, Volatile | None] = {}
         self._sinks: dict[str, Sink | None] = {}

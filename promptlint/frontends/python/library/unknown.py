@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from promptlint.frontends.python.evaluate import access, hints, methods, text
+from promptlint.frontends.python.evaluate import access, hints, methods, sharing, text
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, root_of
 from promptlint.frontends.python.library import (
     collecting,
@@ -117,6 +117,10 @@ def call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, frame: F
         label = access.plain(given.args[0])
         if len(given.args) > 1 and (is_prompt(given.args[1]) or _is_object(given.args[1])):
             return given.args[1]  # a prompt, or an object of the program, that somebody may replace
+        if owner is None and isinstance(node.func, ast.Attribute):
+            put = sharing.read(m, node.func.value, label, frame)
+            if put is not None:
+                return put
         base = callee.name.rsplit(".", 1)[0] if "." in callee.name else ""
         key = label if isinstance(label, str) else getattr(given.args[0], "name", "")
         kept = access.kept_by_session(owner, key)
