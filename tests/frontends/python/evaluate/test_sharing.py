@@ -24,7 +24,7 @@ def before(callback_context):
     callback_context.state['tone'] = 'plain'
     callback_context.config['style'] = datetime.now().isoformat()
     own = {{}}
-    own['manner'] = datetime.now().isoformat()
+    own['mode'] = datetime.now().isoformat()
     if 'begun' not in callback_context.state:
         callback_context.state['begun'] = datetime.now().isoformat()
 def instruction(ctx):
@@ -44,7 +44,7 @@ agent = LlmAgent(name='a', model='gemini-2.5-flash', instruction=instruction, be
         # The same in all requests, of another mapping, of a local one, or of none.
         ("ctx.state['tone']", ""),
         ("ctx.state['style']", ""),
-        ("ctx.state['manner']", ""),
+        ("ctx.state['mode']", ""),
         ("ctx.config['tone']", ""),
         # Put there once for a conversation.
         ("ctx.state['begun']", ""),
