@@ -26,6 +26,7 @@ from promptlint.frontends.python.readings.forgetting import forgetting
 from promptlint.frontends.python.readings.marking import names_of_marks, stopping, unbounded
 from promptlint.frontends.python.readings.placing import placing
 from promptlint.frontends.python.readings.rarely import is_called_when_full
+from promptlint.frontends.python.readings.reminding import reminding
 from promptlint.frontends.python.readings.shapes import last_name
 from promptlint.frontends.python.readings.sliding import sliding
 from promptlint.frontends.python.readings.speaking import speaks_to_a_model
@@ -94,6 +95,7 @@ def trimming(module: Module) -> list[Layout]:
     faults: list[Seen] = [_often(_faults(body), body, module.tree) for body in bodies]
     by_name = {body.function.name: body for body in bodies}
     faults += (wrapping(body, by_name) for body in bodies)
+    faults.append(reminding(bodies, by_name))
     if "cache" in text:
         faults.append(stopping(bodies))
         faults += map(unbounded, bodies)

@@ -28,7 +28,7 @@ from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.naming import SENDS, SENT_AS, called_name
 
 _USER = frozenset({"user", "human"})
-_SAVES = re.compile(r"^a?(add|append|save|store|insert|record|remember|persist|push|write|put)(_|$)")
+SAVES = re.compile(r"^a?(add|append|save|store|insert|record|remember|persist|push|write|put)(_|$)")
 _DEEP = 4  # texts within texts
 _SAME = frozenset({"str", "strip", "lstrip", "rstrip", "lower"})  # of a question: the question again
 
@@ -79,7 +79,7 @@ def user_text(node: ast.AST) -> ast.expr | None:
             given.setdefault("role", ast.Constant("user"))
             if node.args:
                 given.setdefault("content", node.args[0])
-        elif _SAVES.search(name) and len(node.args) > 1:
+        elif SAVES.search(name) and len(node.args) > 1:
             given = {"role": node.args[-2], "content": node.args[-1]}
         elif name in ("add_user_message", "add_user") and len(node.args) == 1:
             return node.args[0]
@@ -200,7 +200,7 @@ def _kept_texts(body: Body, lists: set[str]) -> Iterator[ast.expr]:
     """Yield what turns of the user say that are added to lists, or handed to whoever keeps them."""
     for node in body.of(ast.Call):
         if not isinstance(node.func, ast.Attribute):
-            if _SAVES.search(called_name(node)) and (text := user_text(node)) is not None:
+            if SAVES.search(called_name(node)) and (text := user_text(node)) is not None:
                 yield text
             continue
         if node.func.attr in ("append", "extend", "insert") and len(node.args) == 1:
@@ -208,7 +208,7 @@ def _kept_texts(body: Body, lists: set[str]) -> Iterator[ast.expr]:
                 yield from _texts(*node.args)
         elif (text := user_text(node)) is not None and not called_name(node)[:1].isupper():
             yield text
-        elif _SAVES.search(node.func.attr) and _keeps(node.func.value, lists):
+        elif SAVES.search(node.func.attr) and _keeps(node.func.value, lists):
             yield from (one for one in node.args if isinstance(one, ast.Name))
     for changed in body.of(ast.AugAssign):
         if ast.unparse(changed.target) in lists:
