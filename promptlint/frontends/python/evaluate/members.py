@@ -19,6 +19,7 @@ from promptlint.frontends.python.values.values import (
     DictV,
     Item,
     ListV,
+    Obj,
     Str,
     Unknown,
     Value,
@@ -100,7 +101,7 @@ def element(m: Machine, value: Value, node: ast.expr, frame: Frame) -> Value:
         if is_history(value):
             return Unknown(place, name="messages[]", path="messages[]")  # each has its own text, told there
         distinct = {id(i.value): i.value for i in value.items[:20]}
-        if 1 <= len(distinct) <= MAX_CHOICE and all(isinstance(v, DictV) for v in distinct.values()):
+        if 1 <= len(distinct) <= MAX_CHOICE and all(map(_is_asked, distinct.values())):
             # What is asked of an element is one of their entries, not all that is in them.
             return choice(Guard("for", frame.module.text(node), place), distinct.values())
         if distinct and all(isinstance(v, Str) and v.plain() is not None for v in distinct.values()):
@@ -122,6 +123,11 @@ def element(m: Machine, value: Value, node: ast.expr, frame: Frame) -> Value:
             if isinstance(option, ListV) and option.items:
                 return element(m, option, node, frame)
     return Unknown(place, cause=None)
+
+
+def _is_asked(value: Value) -> bool:
+    """Tell whether of an element only something in it becomes text: an entry of a mapping, what a future gives."""
+    return isinstance(value, DictV) or (isinstance(value, Obj) and value.kind == "future")
 
 
 def order_of(value: Value) -> Cause | None:

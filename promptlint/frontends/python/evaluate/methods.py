@@ -84,6 +84,8 @@ def method(m: Machine, receiver: Value, name: str, given: Arguments, node: ast.C
         return template(m, receiver, name, given, node, frame)
     if isinstance(receiver, Obj) and receiver.kind == "buffer":
         return _buffer(m, receiver, name, given, node, frame)
+    if isinstance(receiver, Obj) and receiver.kind == "future" and name in receiver.attrs:
+        return receiver.attrs[name]
     if isinstance(receiver, Obj) and receiver.kind == "dialog":
         from promptlint.frontends.python.library import dialogs
 

@@ -36,7 +36,7 @@ from promptlint.source import Place
 
 MAX_ASKED = 6  # attributes that are made of one another, each in a method of its own
 MAX_INIT_STEPS = 500
-_MODELLED = ("path", "jinja-env", "buffer", "dialog", "formatter", "pattern", "match")
+_MODELLED = ("future", "path", "jinja-env", "buffer", "dialog", "formatter", "pattern", "match")
 KEPT_DEFAULT = 40  # a parameter's default text of this length is a prompt, not a setting
 _SUBSTANCE = (Str, Template, ListV, DictV, ClassV, Ext, Bound)
 _CACHED = ("cache", "lru_cache", "cached", "alru_cache")
@@ -160,7 +160,9 @@ def attribute(m: Machine, obj: Obj, attr: str, node: ast.expr, frame: Frame) -> 
     # That of an object of a module must not be paid for by who asks first, nor its prompts count as theirs.
     settle(obj, m if obj.kept is Scope.PROCESS else None)
     if cls is None and obj.kind in _MODELLED:
-        known = obj.attrs.get(attr) or (files.attribute(m, obj, attr) if obj.kind == "path" else None)
+        # What a future holds its method gives.
+        known = obj.attrs.get(attr) if obj.kind != "future" else None
+        known = known or (files.attribute(m, obj, attr) if obj.kind == "path" else None)
         return known or Bound(Ext(f"method.{attr}"), obj)
     label = attr if obj.name in ("self", "cls", "") else f"{obj.name}.{attr}"
     written = writes(cls).get(attr) if cls is not None else None

@@ -15,7 +15,7 @@ from promptlint.frontends.python.evaluate import members, text
 from promptlint.frontends.python.evaluate.machine import Frame, Machine
 from promptlint.frontends.python.library import collecting
 from promptlint.frontends.python.values.arguments import Arguments
-from promptlint.frontends.python.values.values import Bound, DictV, FuncV, Value
+from promptlint.frontends.python.values.values import Bound, DictV, FuncV, Obj, Value
 
 # Which argument is the function; what stands behind it is for the function.
 _CALLING = {
@@ -44,6 +44,10 @@ def handed(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame
     if at is None or func is None or not _is_own(func):
         return None
     result = _run(m, func, Arguments(given.args[at + 1 :], given.keywords, given.rest), node, frame)
+    if short == "submit":
+        future = Obj(kind="future", name="future", place=frame.module.place(node))
+        future.attrs["result"] = result
+        return future
     return result if short in _WAITING else None
 
 

@@ -167,6 +167,9 @@ def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
             cause = None
         if cause is not None and cause.kind is Kind.UNORDERED and cause.variant == "set":
             return ListV([], "set", cause, len(m.guards))
+        first = given.args[0] if given.args else None
+        if cause is not None and cause.variant == "completion" and isinstance(first, ListV):
+            return ListV(list(first.items), order=cause, depth=len(m.guards))
         if cause is not None and (turns := turns_of_session(cause, given, place)) is not None:
             return turns
         return Unknown(
@@ -221,6 +224,8 @@ def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
     if data is not None and (root := root_of(data)):
         path = f"{root}.{short}"
     kept = _kept(m, path, given)
+    if isinstance(data, Unknown) and data.cause is None and data.name.endswith(".read_text"):
+        name = f"{data.name}.{short}"
     return Unknown(
         place,
         name=name,

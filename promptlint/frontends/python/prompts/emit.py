@@ -73,6 +73,10 @@ _OF_A_FOLDER = re.compile(
     r"(?:^|\.)(?:i?glob|rglob|iterdir|listdir|scandir)\[\](?:\.(?:name|stem|relative_to|as_posix|resolve))*$"
     r"|^(?:pathlib\.Path\(\)|importlib\.resources)\S*\.(?:glob|rglob|iterdir)\[\]\.read_text$"
 )
+# What an entry of such a file says, where the program loads all of them; one that asks about each has a request for each.
+_IN_A_FOLDER = re.compile(
+    r"^pathlib\.Path\(\)\S*\.(?:glob|rglob|iterdir)\[\]\.read_text\.\w*loads?(?:\.\w+|\[\])+$"
+)
 _PICTURE = re.compile(r"image|audio|video|(^|_)file$")
 
 
@@ -144,7 +148,8 @@ class Emitter:
             # has answered is no input, whatever the program calls it.
             name = field = given = ""
         chain = () if part.given is None or cause is not None else (part.given,)
-        if cause is None and _OF_A_FOLDER.search(name) and not any(map(_without_order, guards)):
+        of_folder = _OF_A_FOLDER.search(name) or (not self.loops and _IN_A_FOLDER.search(name))
+        if cause is None and of_folder and not any(map(_without_order, guards)):
             origin = Origin(OriginKind.OPAQUE, part.expression, name, "what a folder holds")
             return Segment(part.place, None, origin, guards=guards)
         written = last_name(part.written) if name and not part.loop and cause is None else ""
