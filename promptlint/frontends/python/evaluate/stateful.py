@@ -71,13 +71,12 @@ def _changed(func: FuncV) -> frozenset[str]:
         attr
         for attr, filling in (fillers(func.cls) if func.cls is not None else {}).items()
         if any(
-            (one.node is func.node or one.name in called) and not _only_once(one.node, attr)
-            for one in filling
+            (one.node is func.node or one.name in called) and not only_once(one.node, attr) for one in filling
         )
     )
 
 
-def _only_once(function: ast.AST, attr: str) -> bool:
+def only_once(function: ast.AST, attr: str) -> bool:
     """Tell whether a function asks for an attribute in a condition around what sets it: ``if self.prompt is None: …``."""
     return any(
         isinstance(node, ast.If)

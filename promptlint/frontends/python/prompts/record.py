@@ -10,7 +10,7 @@ from promptlint.frontends.python.evaluate import access, audience, text
 from promptlint.frontends.python.evaluate.machine import Frame, Machine
 from promptlint.frontends.python.evaluate.opening import set_again
 from promptlint.frontends.python.library import engines
-from promptlint.frontends.python.prompts import constants, decorated, tooling
+from promptlint.frontends.python.prompts import acting, constants, decorated, tooling
 from promptlint.frontends.python.prompts.conversing import all_held, as_turn, grows, held
 from promptlint.frontends.python.prompts.emit import emitter_of
 from promptlint.frontends.python.prompts.keeping import Layouts
@@ -219,6 +219,8 @@ class Recorder(Layouts):
         if frame.func.decorators and (handed := decorated.handed_on(m, value, frame)) is not None:
             anew = decorated.made_anew(frame)
             self.text(m, f"system prompt of {name}", handed, node, frame, Confidence.HIGH, turns=anew)
+            if anew and (moved := acting.moved_by_tools(m, frame.func)) is not None:
+                self.observe(moved, handed)
             return
         if constants.adds_to_system(value):
             self.text(m, f"system prompt of {name}", value, node, frame, Confidence.MEDIUM, turns=True)

@@ -10,7 +10,7 @@ from promptlint.frontends.python.evaluate.stateful import rendered_anew, switche
 from promptlint.frontends.python.library import engines
 from promptlint.frontends.python.library.bodies import posted
 from promptlint.frontends.python.library.serving import server
-from promptlint.frontends.python.prompts import settings, tooling
+from promptlint.frontends.python.prompts import acting, settings, tooling
 from promptlint.frontends.python.prompts.conversing import piled_up
 from promptlint.frontends.python.prompts.emit import emitter_of
 from promptlint.frontends.python.values.forms import promptish
@@ -103,6 +103,9 @@ def request(
     switched = switched_by(node, frame) if repeated else frozenset()
     for _name, value, at in carried.get("tools", ()):
         observations.extend(tooling.changes(m, value, at, node, frame, switched, whole))
+    for _name, value, _at in carried.get("system", ()):
+        if isinstance(value, FuncV) and (moved := acting.moved_by_tools(m, value)) is not None:
+            observations.append(moved)
     parameters, flips = settings.parameters(m, carried, node, frame, switched)
     observations.extend(flips)
     # A switch of a library: it puts the turns so far behind what is given here.
