@@ -184,6 +184,7 @@ class Breakpoint:
     place: Place
     marker: str  # name of the field
     ttl: str = ""  # as written: "5m", "1h", "" for the default
+    made: Place | None = None  # where it is written itself, if not where it is put on
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from promptlint.catalog.engine_templates import dated_template
 from promptlint.checks.base import HOW_OFTEN, Measure, Thresholds, costliest, quoted
-from promptlint.checks.marks import marked, rules_of
+from promptlint.checks.marks import automatic, marked, rules_of
 from promptlint.checks.observed import Observed
 from promptlint.findings import Finding, Severity
 from promptlint.layout import Confidence, Kind, Layout, Observation, Parameter, Scope
+from promptlint.source import Place
 
 _KEYS = frozenset(
     (
@@ -95,12 +96,21 @@ class LifetimeTooShort(Observed):
             fix = f"ask for the lifetime {longer[0]}" if longer else ""
         return self.found(
             f"{said}: each call writes anew and reads nothing",
-            seen.place,
+            _lifetime_of(layout) or seen.place,
             layout,
             fix=fix,
             confidence=seen.confidence,
+            origin=seen.related[0].place if seen.related else None,
             related=seen.related,
         )
+
+
+def _lifetime_of(layout: Layout) -> Place | None:
+    """Return where the lifetime of the marks is written, or would be: at the first of them."""
+    for _, mark in marked(layout):
+        return mark.made or mark.place
+    asked = automatic(layout)
+    return asked.place if asked is not None else None
 
 
 def _seconds(text: str) -> float | None:

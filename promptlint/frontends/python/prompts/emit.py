@@ -230,7 +230,9 @@ class Emitter:
             # One that was there before the block is a constant that many blocks share.
             if isinstance(found, DictV) and found.born > value.born and found.place is not None:
                 where = found.place if found.place.path == where.path else where
-            self.segments[-1] = replace(self.segments[-1], breakpoint=Breakpoint(where, key, plain or ""))
+            made = found.place if isinstance(found, DictV) else None
+            mark = Breakpoint(where, key, plain or "", made)
+            self.segments[-1] = replace(self.segments[-1], breakpoint=mark)
 
     def messages(self, value: Value, place: Place, guards: tuple[Guard, ...] = ()) -> None:
         """Append a message list."""

@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from promptlint.frontends.python.readings.shapes import last_name
 from promptlint.frontends.python.syntax.nodes import children, walk
 from promptlint.frontends.python.values.modules import Module
 from promptlint.frontends.python.values.naming import called_name
+from promptlint.frontends.python.values.values import FuncV
 from promptlint.layout import Layout, Observation, Step
 from promptlint.source import Place
 
 _WORDS = re.compile(r"\bsleep\(|\bevery\(|[\"']interval[\"']|IntervalTrigger|@[\w.]*(?:loop|every)\(")
 # ``@tasks.loop(minutes=10)`` of Discord, ``@repeat_every(seconds=900)`` of FastAPI's utilities.
 _REPEATING = frozenset(("loop", "repeat_every", "every"))
+_REPEATS = (ast.While, ast.For, ast.AsyncFor, ast.ListComp, ast.GeneratorExp, ast.Lambda)
 _DEEP = 6  # names and products within one another
 _NEVER = 1e12  # seconds
 _UNITS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800}
@@ -30,7 +32,7 @@ def with_intervals(module: Module, layouts: list[Layout]) -> list[Layout]:
     if module.tree is None or not any(map(_marked, layouts)) or not _WORDS.search(module.source.text):
         return layouts
     found = list(_paced(module, module.tree))
-    return [_with(module, layout, found) if _marked(layout) else layout for layout in layouts]
+    return [_with(layout, found) if _marked(layout) else layout for layout in layouts]
 
 
 def _marked(layout: Layout) -> bool:
@@ -39,12 +41,12 @@ def _marked(layout: Layout) -> bool:
     )
 
 
-def _with(module: Module, layout: Layout, found: list[tuple[Place, Place, float]]) -> Layout:
+def _with(layout: Layout, found: list[tuple[Place, Place, float]]) -> Layout:
     """Add the shortest interval of the code around a request."""
     around = [
         (seconds, at)
         for where, at, seconds in found
-        if layout.place.path == module.path and where.span.start <= layout.place.span.start < where.span.end
+        if layout.place.path == where.path and where.span.start <= layout.place.span.start < where.span.end
     ]
     if not around:
         return layout
@@ -84,9 +86,7 @@ def _paced(module: Module, tree: ast.Module) -> Iterator[tuple[Place, Place, flo
                 shortest, sleep = min(sleeps, key=lambda one: one[0])
                 at = module.place(sleep)
                 yield module.place(node), at, shortest
-                yield from (
-                    (module.place(functions[name]), at, shortest) for name in _calls(node) & functions.keys()
-                )
+                yield from ((where, at, shortest) for where in _called(module, node, functions))
         elif isinstance(node, ast.Call) and (scheduled := _scheduled(node, constants)):
             name, seconds = scheduled
             if name in functions:
@@ -105,8 +105,31 @@ def _sleeps(loop: ast.While | ast.For | ast.AsyncFor) -> Iterator[ast.Call]:
         waiting.extend(children(node))
 
 
-def _calls(loop: ast.AST) -> set[str]:
-    return {called_name(node) for node in walk(loop) if isinstance(node, ast.Call)}
+def _called(module: Module, loop: ast.AST, functions: Mapping[str, ast.AST]) -> Iterator[Place]:
+    """Yield the functions of a file that a loop calls, through others too, and those that it imports."""
+    known: set[str] = set()
+    names = _calls(loop)
+    for _ in range(_DEEP):
+        names -= known
+        known |= names
+        names = set[str]().union(*(_calls(functions[name]) for name in names & functions.keys()))
+    for name in sorted(known):
+        if name in functions:
+            yield module.place(functions[name])
+        elif isinstance(func := module.names.get(name), FuncV):
+            yield func.module.place(func.node)
+
+
+def _calls(node: ast.AST) -> set[str]:
+    """Return what a loop or function calls once: of calls within another loop, each but the first comes soon after one."""
+    out: set[str] = set()
+    waiting: list[ast.AST] = list(children(node))
+    for one in waiting:  # grows meanwhile
+        if isinstance(one, ast.Call):
+            out.add(called_name(one))
+        if not isinstance(one, _REPEATS):
+            waiting += children(one)
+    return out
 
 
 def _scheduled(call: ast.Call, constants: dict[str, ast.expr]) -> tuple[str, float] | None:

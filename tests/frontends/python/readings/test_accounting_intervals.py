@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable
 
 import pytest
 
@@ -11,6 +12,7 @@ from promptlint.frontends import python
 from promptlint.frontends.base import Context
 from promptlint.layout import Observation
 from promptlint.source import SourceFile
+from tests.frontends.python.build import Program
 
 
 def seen(code: str, what: str) -> list[Observation]:
@@ -87,6 +89,10 @@ def program(loop: str) -> str:
             "async def run(read):\n    async for text in read:\n        ask(text)\n        await asyncio.sleep(2 * 60)\n",
             120,
         ),
+        (
+            "def one(text):\n    return ask(text)\n\ndef run(read):\n    while True:\n        one(read())\n        time.sleep(900)\n",
+            900,
+        ),
         ("schedule.every(10).minutes.do(ask)\n", 600),
         ("schedule.every().hour.do(ask)\n", 3600),
         ("scheduler.add_job(ask, 'interval', hours=1, minutes=30)\n", 5400),
@@ -109,6 +115,9 @@ def test_stated_interval(loop: str, seconds: float) -> None:
         "def run(read):\n    while True:\n        try:\n            ask(read())\n        except OSError:\n            time.sleep(900)\n",
         "def run(read):\n    while True:\n        if not read():\n            time.sleep(900)\n        ask(read())\n",
         "def other():\n    while True:\n        time.sleep(900)\n",
+        # All but the first of a round come soon after another.
+        "def run(read):\n    while True:\n        for text in read():\n            ask(text)\n        time.sleep(900)\n",
+        "def all(texts):\n    return [ask(t) for t in texts]\n\ndef run(read):\n    while True:\n        all(read())\n        time.sleep(900)\n",
         "scheduler.add_job(other, 'interval', hours=1)\n",
         f"def run(read):\n    while True:\n        ask(read())\n        time.sleep(1{'0' * 400})\n",
         "X0 = 2\n"
@@ -125,3 +134,37 @@ def test_calls_without_marks_have_no_lifetime() -> None:
         ', "cache_control": {"type": "ephemeral"}', ""
     )
     assert intervals(code) == []
+
+
+MARKS = """
+def mark():
+    return {"type": "ephemeral"}
+"""
+ASKING = """
+import anthropic
+from marks import mark
+def ask(messages, text):
+    messages.append({"role": "user", "content": text})
+    anthropic.Anthropic().messages.create(
+        model="claude-opus-5",
+        system=[{"type": "text", "text": "Check the order.", "cache_control": mark()}],
+        messages=messages,
+    )
+"""
+WAITING = """
+import time
+from asking import ask
+def run(messages, read):
+    while True:
+        ask(messages, read())
+        time.sleep(%s)
+"""
+
+
+@pytest.mark.parametrize(
+    ("pause", "told"), [("PAUSE", False), ("600", True), ("10 * 60", True), ("60", False)]
+)
+def test_a_mark_and_a_loop_in_other_files(program: Callable[..., Program], pause: str, told: bool) -> None:
+    found = program({"marks.py": MARKS, "asking.py": ASKING, "main.py": WAITING % pause})
+    said = [(f.primary.path, f.origin.path) for f in found.findings if f.code == "PL610" and f.origin]
+    assert said == ([("marks.py", "main.py")] if told else [])
