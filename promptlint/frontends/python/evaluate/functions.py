@@ -22,6 +22,7 @@ from promptlint.frontends.python.evaluate.twins import Like, Twins, twin
 from promptlint.frontends.python.syntax.nodes import Definition, children, remembered, statements, walk
 from promptlint.frontends.python.syntax.slicing import (
     FORWARDING,
+    asks_a_model,
     digest,
     forwards,
     parameters,
@@ -29,7 +30,7 @@ from promptlint.frontends.python.syntax.slicing import (
     skipped,
     tells_of_prompts,
 )
-from promptlint.frontends.python.values.naming import called_name
+from promptlint.frontends.python.values.naming import CONSTRUCTORS, called_name
 from promptlint.frontends.python.values.pieces import worst
 from promptlint.frontends.python.values.values import (
     NONE,
@@ -416,10 +417,11 @@ def shape(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Shape:
     changes = (
         alters
         or any(prints_into(s, given) for s in every)
-        or node.name in ("__init__", "__post_init__")
+        or node.name in CONSTRUCTORS
         or (len(every) <= FORWARDING and any(map(forwards, every)))
     )
-    worth = (gives or changes) and (texts or len(every) <= SMALL)
+    sends = asks_a_model(node)  # what it is given is sent, whether or not it returns the answer
+    worth = (gives or changes or sends) and (texts or sends or len(every) <= SMALL)
     return Shape(yields and _generates(node), worth, changes)
 
 

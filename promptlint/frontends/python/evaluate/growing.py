@@ -21,6 +21,7 @@ from promptlint.frontends.python.evaluate.machine import Machine
 from promptlint.frontends.python.syntax.nodes import blocks, remembered, walk
 from promptlint.frontends.python.values.forms import holds_turns
 from promptlint.frontends.python.values.modules import Read
+from promptlint.frontends.python.values.naming import CONSTRUCTORS
 from promptlint.frontends.python.values.values import (
     Choice,
     ClassV,
@@ -38,7 +39,6 @@ from promptlint.layout import Cause, Kind
 
 MAX_STEPS = 400  # of one method that fills
 MAX_METHODS = 2  # that are run for one attribute
-_MAKING = ("__init__", "__post_init__", "model_post_init")
 _LIST = re.compile(r"(?:typing\.)?(?:list|List|deque|Deque)\b")
 _MAPPING = re.compile(r"(?:typing\.)?(?:dict|Dict|defaultdict|DefaultDict|OrderedDict|Counter)\b")
 GROWING = frozenset(("append", "extend", "insert", "add", "update", "setdefault", "appendleft"))
@@ -99,7 +99,7 @@ def fill_later(obj: Obj, attr: str, func: FuncV | None) -> None:
         return
     filling = fillers(cls).get(attr, ())
     if filling and (
-        func is None or (func.name not in _MAKING and all(func.node is not f.node for f in filling))
+        func is None or (func.name not in CONSTRUCTORS and all(func.node is not f.node for f in filling))
     ):
         _put(obj, attr, value)
 
@@ -225,7 +225,7 @@ def fillers(cls: ClassV) -> dict[str, list[FuncV]]:
                 if (
                     isinstance(func, FuncV)
                     and not isinstance(func.node, ast.Lambda)
-                    and func.name not in _MAKING
+                    and func.name not in CONSTRUCTORS
                 ):
                     for attr in sorted(_filled(func.node)):
                         cls.fillers.setdefault(attr, []).append(func)

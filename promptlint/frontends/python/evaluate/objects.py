@@ -12,7 +12,7 @@ from promptlint.frontends.python.evaluate.twins import Twins, settle, twin
 from promptlint.frontends.python.library import files
 from promptlint.frontends.python.syntax.nodes import blocks
 from promptlint.frontends.python.syntax.slicing import making
-from promptlint.frontends.python.values.naming import HISTORY
+from promptlint.frontends.python.values.naming import CONSTRUCTORS, HISTORY
 from promptlint.frontends.python.values.values import (
     NONE,
     Bound,
@@ -353,7 +353,7 @@ def _counter(written: list[tuple[FuncV, ast.AST]], begun: Value | None) -> bool:
         and not isinstance(begun.value, bool)
     )
     return any(
-        is_counting(node) and (number or _is_step(node)) and func.name not in ("__init__", "__post_init__")
+        is_counting(node) and (number or _is_step(node)) and func.name not in CONSTRUCTORS
         for func, node in written
     )
 

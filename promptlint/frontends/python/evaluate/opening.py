@@ -21,6 +21,7 @@ from promptlint.frontends.python.evaluate import access
 from promptlint.frontends.python.library.engines import role_of
 from promptlint.frontends.python.syntax.nodes import parameters
 from promptlint.frontends.python.values.forms import CONTENT
+from promptlint.frontends.python.values.naming import CONSTRUCTORS
 from promptlint.frontends.python.values.pieces import Hole, Loop, flat
 from promptlint.frontends.python.values.values import DictV, ListV, Obj, Str, Value
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from promptlint.frontends.python.evaluate.machine import Frame, Machine
 
 _WORD = re.compile(r"\w+")
-_MAKING = ("__init__", "__post_init__", "model_post_init")
 
 
 def content_of(value: Value) -> Value | None:
@@ -51,7 +51,7 @@ def set_again(m: Machine, node: ast.expr, turns: Value, value: Str, frame: Frame
     if inner >= frame.depth and any(loop in m.turns for loop in m.loops):
         return not isinstance(turns, ListV) or turns.depth <= inner
     func = frame.func
-    if func is None or func.name in _MAKING or isinstance(func.node, ast.Lambda):
+    if func is None or func.name in CONSTRUCTORS or isinstance(func.node, ast.Lambda):
         return False
     if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"):
         return False

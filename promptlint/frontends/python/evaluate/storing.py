@@ -8,6 +8,7 @@ from promptlint.frontends.python.evaluate import access, linking, members, proto
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, join, passed, unknown_like
 from promptlint.frontends.python.evaluate.opening import content_of
 from promptlint.frontends.python.values import known
+from promptlint.frontends.python.values.naming import CONSTRUCTORS
 from promptlint.frontends.python.values.values import (
     ClassV,
     DictV,
@@ -30,7 +31,7 @@ def set_attribute(m: Machine, target: ast.Attribute, value: Value, frame: Frame)
     if target.attr == "content":
         m.recorder.opened(m, target.value, value, target, frame)
     if isinstance(owner, Obj):
-        makes = frame.func is not None and frame.func.name in ("__init__", "__post_init__", "model_post_init")
+        makes = frame.func is not None and frame.func.name in CONSTRUCTORS
         if makes and owner.kept is not None:
             # Computed once for the life of the object.
             value = access.frozen(value, owner.kept, place, f"kept in {target.attr} when the object is made")

@@ -36,6 +36,7 @@ from promptlint.frontends.python.values.values import (
 from promptlint.layout import Cause, Confidence, Kind, Scope
 from promptlint.source import Place
 
+GENERATOR = "generator"
 # Generators that give the same numbers again where they are made with a seed.
 _GENERATORS = frozenset(("random.Random", "numpy.random.default_rng", "numpy.random.RandomState"))
 # Arguments of a client that say which server its requests go to.
@@ -74,7 +75,7 @@ _LOSSY = frozenset(
         "delattr",
         "vars",
     )
-)
+) | {"importlib.import_module", "importlib.util.spec_from_file_location", "importlib.util.module_from_spec"}
 
 _COUNTS = re.compile(
     r"builtins\.(len|sum)|.*\.\w*(count\w*tokens?|tokens?_count\w*|num_tokens\w*|token_len\w*)"
@@ -160,7 +161,7 @@ def call(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Frame) 
     if path.startswith("builtins.") and path.count(".") == 1 and path.rsplit(".", 1)[-1][0].isupper():
         return Unknown(place, name=path)
     if path in _GENERATORS and any(v is not NONE for v in (*given.args, *given.keywords.values())):
-        return Unknown(place, name="generator", path="generator")
+        return Unknown(place, name=GENERATOR, path=GENERATOR)
     cause = volatile(m, path, given, node, frame)
     if cause is not None:
         if cause.kind is Kind.RANDOM and _seeded(given):

@@ -16,6 +16,7 @@ from promptlint.frontends.python.library import (
     named,
 )
 from promptlint.frontends.python.library.library import (
+    GENERATOR,
     RELATIVE,
     answers,
     asks,
@@ -23,10 +24,13 @@ from promptlint.frontends.python.library.library import (
     turns_of_session,
     volatile,
 )
+from promptlint.frontends.python.library.library import (
+    call as call_outside,
+)
 from promptlint.frontends.python.library.recent import newest
 from promptlint.frontends.python.values.arguments import Arguments
 from promptlint.frontends.python.values.forms import is_history, is_message
-from promptlint.frontends.python.values.naming import path_of
+from promptlint.frontends.python.values.naming import CONSTRUCTORS, path_of
 from promptlint.frontends.python.values.pieces import Hole, Part, flat, worst
 from promptlint.frontends.python.values.values import Declared, Item, ListV, Obj, Str, Unknown, Value
 from promptlint.layout import Kind, Scope
@@ -71,6 +75,9 @@ def call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, frame: F
         return given_by
     path = callee.path
     short = path.rsplit(".", 1)[-1]
+    if path == f"{GENERATOR}.{short}" and _goes_on(m, node, frame) and _draws_texts(short, given):
+        drawn = "sample" if short in ("choice", "choices", "permutation") and len(given.args) > 1 else short
+        return call_outside(m, f"random.{drawn}", given, node, frame)
     owner = callee.cause  # the receiver's cause came along with the attribute
     if owner is not None and owner.kind is Kind.CLOCK:
         return _clock_method(m, callee, short, given, node, frame)
@@ -209,6 +216,32 @@ def _is_object(value: Value) -> bool:
 
 def _seeded_receiver(path: str) -> bool:
     return path.split(".")[0].strip("_").lower() in ("rng", "rand", "generator")
+
+
+def _draws_texts(short: str, given: Arguments) -> bool:
+    """Tell whether what is drawn is several things, or one of some texts of the program: one row may be what is asked."""
+    drawn = given.get(0)
+    one = short == "choice" and len(given.args) + len(given.keywords) == 1
+    return not one or (isinstance(drawn, ListV) and drawn.known())
+
+
+def _goes_on(m: Machine, node: ast.Call, frame: Frame) -> bool:
+    """Tell whether a seeded generator outlives the call that draws: the next call draws something else.
+
+    ::
+
+        def shots(self): return self.rng.sample(self.items, 5)          other ones each time
+        def shots(items): return random.Random(7).sample(items, 5)      the same
+    """
+    owner = node.func.value if isinstance(node.func, ast.Attribute) else node.func
+    while isinstance(owner, ast.Attribute):
+        owner = owner.value
+    if frame.func is None or any(getattr(one, "name", "") in CONSTRUCTORS for one in m.stack):
+        return False
+    if isinstance(owner, ast.Name) and isinstance(node.func, ast.Attribute):
+        own = frame.names.get(owner.id)
+        return own is None if owner is node.func.value else own is frame.receiver
+    return False
 
 
 def _clock_method(

@@ -13,12 +13,13 @@ program's own object which sends one, whatever it hands over: `owners` says whos
 from __future__ import annotations
 
 import ast
+from collections.abc import Container
 
 from promptlint.frontends.python.evaluate import linking
 from promptlint.frontends.python.evaluate.machine import Machine
 from promptlint.frontends.python.prompts.constants import MIN_FORM
 from promptlint.frontends.python.prompts.owners import method
-from promptlint.frontends.python.syntax.nodes import walk
+from promptlint.frontends.python.syntax.nodes import parameters, walk
 from promptlint.frontends.python.syntax.slicing import asks_a_model, tells_of_prompts
 from promptlint.frontends.python.values.modules import Module
 from promptlint.frontends.python.values.naming import talks
@@ -44,9 +45,12 @@ def sends(m: Machine, module: Module, func: FuncV, cls: ClassV | None) -> bool:
     """Tell whether a function makes a text, or has one made, and hands it to what sends prompts."""
     found = walk(func.node)
     makes = any(map(_is_text, found))
-    calls = [n for n in found if isinstance(n, ast.Call) and (_gives(n) if makes else _hands_on(n))]
-    if any(_is_sender(_callee(m, module, n.func, cls), m) for n in calls):
-        return True
+    own = {arg.arg for arg in parameters(func.node)}
+    calls = [n for n in found if isinstance(n, ast.Call) and (_gives(n) if makes else _hands_on(n, own))]
+    for callee in (_callee(m, module, n.func, cls) for n in calls):
+        own_text = makes or not isinstance(callee, FuncV)
+        if _is_sender(callee, m) if own_text else _asks(callee):
+            return True
     given = [n.func for n in found if isinstance(n, ast.Call) and _gives(n)]
     if any(_holds(module, node) or _asks(method(m, func, cls, node)) for node in given):
         return True
@@ -86,13 +90,10 @@ def _gives(node: ast.Call) -> bool:
     return bool(node.args or node.keywords)
 
 
-def _hands_on(node: ast.Call) -> bool:
-    """Tell whether a call is given what a method of the same object returns: ``ask(self.rules(), question)``."""
+def _hands_on(node: ast.Call, own: Container[str]) -> bool:
+    """Tell whether a call is given more than constants and what its function was given: ``ask(self.rules(), question)``."""
     return any(
-        isinstance(given, ast.Call)
-        and isinstance(given.func, ast.Attribute)
-        and isinstance(given.func.value, ast.Name)
-        and given.func.value.id in ("self", "cls")
+        not isinstance(given, ast.Constant) and not (isinstance(given, ast.Name) and given.id in own)
         for given in (*node.args, *(keyword.value for keyword in node.keywords))
     )
 
@@ -143,8 +144,8 @@ def _is_sender(callee: Value | None, m: Machine) -> bool:
     )
 
 
-def _asks(callee: FuncV | None) -> bool:
-    if callee is None or isinstance(callee.node, ast.Lambda):
+def _asks(callee: Value | None) -> bool:
+    if not isinstance(callee, FuncV) or isinstance(callee.node, ast.Lambda):
         return False
     return tells_of_prompts(callee.node) and asks_a_model(callee.node)
 

@@ -275,6 +275,18 @@ def forwards(statement: ast.stmt) -> bool:
     return isinstance(owner, ast.Name) and owner.id == "self" and call.func.attr not in _QUIET
 
 
+def _hands_on(statement: ast.stmt) -> bool:
+    """Tell whether a statement calls a function with something that is made here: ``send(drawn(pool), question)``."""
+    call = _alone(statement)
+    return (
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Name)
+        and not all(
+            isinstance(given, ast.Constant) for given in (*call.args, *(k.value for k in call.keywords))
+        )
+    )
+
+
 def making(node: Function, statement: ast.AST) -> list[ast.stmt]:
     """Return the assignments in front of a statement that make the local names it uses, in their order.
 
@@ -331,6 +343,7 @@ def skipped(node: Function) -> frozenset[int]:
                 found.gives
                 or found.telling
                 or (short and forwards(statement))
+                or _hands_on(statement)
                 or (isinstance(statement, ast.Expr) and prints_into(statement, given))
             )
             and not _is_quiet(statement)

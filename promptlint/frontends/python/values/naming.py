@@ -101,6 +101,8 @@ def talks(node: ast.Call) -> bool:
     return SENDS.search(called_name(node)) is not None or _TALKER.search(ast.unparse(node.func)) is not None
 
 
+# Methods in which an object is made: what they set is there from the start.
+CONSTRUCTORS = ("__init__", "__post_init__", "model_post_init")
 _CACHE_MARK = re.compile(r"cache_?(?:control|point|mark|breakpoint)", re.IGNORECASE)
 
 

@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.frontends.python.build import LONG, Program
+
 System = Callable[..., str]
 
 
@@ -94,3 +96,16 @@ def test_places(program: Callable[..., object]) -> None:
 )
 def test_slices(system: System, expression: str, shown: str) -> None:
     assert system(expression, arguments="question, name, flag") == shown
+
+
+def test_what_is_loaded_from_a_path_is_not_the_path(program: Callable[..., Program]) -> None:
+    source = f"""
+        import importlib.util
+        from pathlib import Path
+        def prompt(path):
+            at = Path(path).resolve()
+            tool = importlib.util.module_from_spec(importlib.util.spec_from_file_location("m", at)).run
+            return f"{{SHOWN}}\\n{LONG}"
+        """
+    assert "PL105" in program(source.replace("SHOWN", "at")).codes
+    assert "PL105" not in program(source.replace("SHOWN", "tool.__name__")).codes
