@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 
 from promptlint.frontends.python.evaluate import hints
 from promptlint.frontends.python.evaluate.machine import Machine
-from promptlint.frontends.python.syntax.nodes import blocks, remembered, walk
+from promptlint.frontends.python.syntax.nodes import GROWING, blocks, remembered, walk
 from promptlint.frontends.python.values.forms import holds_turns
 from promptlint.frontends.python.values.modules import Read
 from promptlint.frontends.python.values.naming import CONSTRUCTORS
@@ -41,7 +41,6 @@ MAX_STEPS = 400  # of one method that fills
 MAX_METHODS = 2  # that are run for one attribute
 _LIST = re.compile(r"(?:typing\.)?(?:list|List|deque|Deque)\b")
 _MAPPING = re.compile(r"(?:typing\.)?(?:dict|Dict|defaultdict|DefaultDict|OrderedDict|Counter)\b")
-GROWING = frozenset(("append", "extend", "insert", "add", "update", "setdefault", "appendleft"))
 
 
 def fill(cls: ClassV, obj: Obj, declared: Iterable[tuple[str, ast.AnnAssign]] = ()) -> None:

@@ -8,11 +8,10 @@ from dataclasses import replace
 
 from promptlint.frontends.python.evaluate import members, protocols, rounds
 from promptlint.frontends.python.evaluate.conditions import guard_of, name_in
-from promptlint.frontends.python.evaluate.growing import GROWING
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, join, repeat_parts, unknown_like
 from promptlint.frontends.python.evaluate.scrambling import scramble
 from promptlint.frontends.python.library import collecting
-from promptlint.frontends.python.syntax.nodes import children, remembered, walk
+from promptlint.frontends.python.syntax.nodes import GROWING, children, remembered, walk
 from promptlint.frontends.python.values.forms import is_history
 from promptlint.frontends.python.values.naming import HISTORY, OVER_TURNS, RETRIES, SENT_AS, talks
 from promptlint.frontends.python.values.pieces import Hole

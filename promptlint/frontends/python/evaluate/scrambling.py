@@ -18,11 +18,11 @@ import ast
 from collections.abc import Iterator
 
 from promptlint.frontends.python.evaluate.machine import Frame, Machine
-from promptlint.frontends.python.syntax.nodes import blocks, remembered, walk
+from promptlint.frontends.python.syntax.nodes import GROWING, blocks, remembered, walk
 from promptlint.frontends.python.values.values import DictV, ListV, Obj, Value
 from promptlint.source import Place
 
-_GROWING = frozenset(("append", "extend", "insert", "appendleft", "update", "setdefault"))
+_ORDERED = GROWING - {"add"}  # a set has no order anyway
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
@@ -63,7 +63,7 @@ def _filled(node: ast.For | ast.AsyncFor) -> frozenset[str]:
 def _fills(nodes: list[ast.AST]) -> Iterator[str]:
     for node in nodes:
         target: ast.AST | None = None
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _GROWING:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _ORDERED:
             target = node.func.value
         elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
             target = node.value

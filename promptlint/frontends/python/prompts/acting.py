@@ -17,10 +17,10 @@ import ast
 from collections.abc import Iterator
 
 from promptlint.frontends.python.evaluate import hints, linking
-from promptlint.frontends.python.evaluate.growing import GROWING, fillers
+from promptlint.frontends.python.evaluate.growing import fillers
 from promptlint.frontends.python.evaluate.machine import Frame, Machine
 from promptlint.frontends.python.evaluate.stateful import only_once
-from promptlint.frontends.python.syntax.nodes import attributes, parameters, remembered, walk
+from promptlint.frontends.python.syntax.nodes import GROWING, attributes, parameters, remembered, walk
 from promptlint.frontends.python.values.modules import Module
 from promptlint.frontends.python.values.naming import path_of
 from promptlint.frontends.python.values.values import ClassV, FuncV, Obj

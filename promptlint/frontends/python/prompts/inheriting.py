@@ -15,8 +15,15 @@ import ast
 from collections.abc import Iterator
 
 from promptlint.frontends.python.evaluate.describing import docstring
-from promptlint.frontends.python.evaluate.growing import GROWING
-from promptlint.frontends.python.syntax.nodes import attributes, own, parameters, remembered, statements, walk
+from promptlint.frontends.python.syntax.nodes import (
+    GROWING,
+    attributes,
+    own,
+    parameters,
+    remembered,
+    statements,
+    walk,
+)
 from promptlint.frontends.python.syntax.slicing import Function, tells_of_prompts
 from promptlint.frontends.python.values.values import ClassV, FuncV, Str
 

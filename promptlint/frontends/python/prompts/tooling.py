@@ -12,7 +12,15 @@ from promptlint.frontends.python.evaluate import access, members
 from promptlint.frontends.python.evaluate.growing import fillers
 from promptlint.frontends.python.prompts.settings import flip, switch
 from promptlint.frontends.python.readings.shapes import last_name
-from promptlint.frontends.python.syntax.nodes import Definition, blocks, parameters, remembered, walk
+from promptlint.frontends.python.syntax.nodes import (
+    GROWING,
+    SHRINKING,
+    Definition,
+    blocks,
+    parameters,
+    remembered,
+    walk,
+)
 from promptlint.frontends.python.values.naming import is_tool_maker, makes_tools
 from promptlint.frontends.python.values.values import (
     Choice,
@@ -33,7 +41,6 @@ if TYPE_CHECKING:
     from promptlint.frontends.python.evaluate.machine import Frame, Machine
 
 _CHOICES = ("enum", "json_schema_extra", "examples")  # arguments of what describes a tool's argument
-_GROW = ("append", "extend", "insert", "add", "remove", "pop", "clear", "update")
 
 
 def told(m: Machine, value: Value, node: ast.Call, frame: Frame) -> Value:
@@ -213,7 +220,7 @@ def _growth(nodes: list[ast.AST], kind: type[ast.expr], name: str) -> ast.Call |
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Attribute)
-            and node.func.attr in _GROW
+            and node.func.attr in GROWING | SHRINKING
             and isinstance(node.func.value, kind)
             and last_name(node.func.value) == name
         ):

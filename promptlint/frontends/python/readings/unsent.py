@@ -10,10 +10,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from promptlint.frontends.python.syntax.nodes import definitions, remembered, walk
+from promptlint.frontends.python.syntax.nodes import GROWING, SHRINKING, definitions, remembered, walk
 from promptlint.frontends.python.values.naming import talks
 
-_FILLS = frozenset(("append", "extend", "insert", "pop", "popleft", "clear", "appendleft"))
 _OF_REQUESTS = frozenset(("messages", "contents", "model"))
 _Method = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -78,7 +77,7 @@ def _maintained(method: _Method, attribute: str) -> Iterator[ast.AST]:
             yield from walk(node.value)
         elif isinstance(node, ast.Call):
             func = node.func
-            if isinstance(func, ast.Attribute) and func.attr in _FILLS:
+            if isinstance(func, ast.Attribute) and func.attr in GROWING | SHRINKING:
                 yield func.value
             elif isinstance(func, ast.Name) and func.id == "len":
                 yield from node.args

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 from promptlint.frontends.python.readings.shapes import last_name, names_of, parts_of
 from promptlint.frontends.python.readings.turnlists import Body, Function, Seen, is_turns
-from promptlint.frontends.python.syntax.nodes import walk
+from promptlint.frontends.python.syntax.nodes import GROWING, SHRINKING, walk
 from promptlint.frontends.python.values.naming import SENT_AS, called_name
 
 _TOOLS = re.compile(
@@ -32,7 +32,6 @@ _TOOLS = re.compile(
 )
 # ``client.beta.chat.completions.parse`` sends what ``client.chat.completions.create`` does.
 _FORM = re.compile(r"\bbeta\.|(?<=\.)(?:create|parse|stream)$")
-_MUTATING = frozenset({"append", "extend", "insert", "remove", "pop", "clear", "update"})
 _ROUND = re.compile(
     r"last|final|max|limit|cycle|iteration|turn|round|step|attempt|budget|remaining|count|first|force",
     re.IGNORECASE,
@@ -82,7 +81,7 @@ def _changed(inside: list[ast.AST]) -> Seen:
     }
     for node in inside:
         match node:
-            case ast.Call(func=ast.Attribute(attr=attr, value=owner)) if attr in _MUTATING:
+            case ast.Call(func=ast.Attribute(attr=attr, value=owner)) if attr in GROWING | SHRINKING:
                 others = ast.unparse(owner) in sent
             case ast.AugAssign():
                 others = ast.unparse(node.target) in sent

@@ -11,6 +11,9 @@ from functools import wraps
 from operator import attrgetter
 from typing import Any, TypeVar
 
+# Methods of collections: what puts something in, and what takes something out.
+GROWING = frozenset(("append", "appendleft", "extend", "insert", "add", "update", "setdefault"))
+SHRINKING = frozenset(("pop", "popleft", "remove", "clear"))
 _NO_NODES = frozenset(
     ("ctx", "id", "attr", "arg", "name", "op", "ops", "kind", "type_comment", "level", "module", "asname")
 ) | frozenset(("conversion", "is_async", "simple", "rest", "type_ignores", "names", "str", "kwd_attrs"))

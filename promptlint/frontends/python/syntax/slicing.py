@@ -39,24 +39,8 @@ _SENT = frozenset(("messages", "system", "system_prompt", "instructions", "conte
 _ANSWERS = re.compile(
     r"^a?(run|reply|answer|query|talk|say|send|step|execute|handle|process)(_|$)", re.IGNORECASE
 )
-_CHANGES = frozenset(
-    (
-        "append",
-        "extend",
-        "insert",
-        "update",
-        "add",
-        "pop",
-        "remove",
-        "clear",
-        "setdefault",
-        "appendleft",
-        "popleft",
-        "sort",
-    )
-)
+_CHANGES = nodes.GROWING | nodes.SHRINKING | {"sort"}
 _WRITING = frozenset(("write", "writelines"))
-_GROWING = frozenset(("append", "extend", "insert", "update", "add", "setdefault"))
 _KEY = (
     16  # characters of a text that may be a key, or the name of something; a longer one is said to somebody
 )
@@ -126,7 +110,7 @@ def digest(statement: ast.stmt) -> Digest:
             func = node.func  # type: ignore[attr-defined]
             if func.__class__ is ast.Attribute and func.attr in _CHANGES:
                 gives = True
-                alters = alters or func.attr in _GROWING
+                alters = alters or func.attr in nodes.GROWING
         elif kind is ast.JoinedStr:
             texts = True
         elif kind in _GIVING:
