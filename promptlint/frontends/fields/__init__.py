@@ -7,7 +7,7 @@
 | percent  | ``%s``, ``%(x)s``, ``%%``                                          | ``%``                |
 | dollar   | ``$x``, ``${x}``, ``$$``                                           | ``string.Template``  |
 | mustache | ``{{x}}``, ``{{{x}}}``, ``{{#each xs}}…{{/each}}``, ``{{> part}}`` | Mustache, Handlebars |
-| angle    | ``<<NAME>>``, ``[[NAME]]``                                         | ``str.replace``      |
+| angle    | ``<<NAME>>``, ``[[NAME]]``, ``<current_date>``                     | ``str.replace``      |
 | bang     | ``!<INPUT 3>!``                                                    | ``str.replace``      |
 
 Jinja has a frontend of its own, which callers ask first.

@@ -21,7 +21,9 @@ _PERCENT = re.compile(
 )
 _DOLLAR = re.compile(r"\$(?:(\$)|([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})", re.ASCII)
 _BRACES = re.compile(rf"\{{({_NAME}(?:\.{_NAME})*)\}}")
-_ANGLE = re.compile(r"<< ?([A-Z][A-Z0-9_ ]{0,60})>>|\[\[ ?([A-Z][A-Z0-9_ ]{0,60})\]\]")
+# A tag that is never closed, and is named after the time: "Today is <current_date>."
+TIME_TAG = r"<((?:current|todays?)_(?:date|day|month|year|time|date_?time|timestamp))>(?!(?s:.{0,999}?)</\1>)"
+_ANGLE = re.compile(rf"{TIME_TAG}|<< ?([A-Z][A-Z0-9_ ]{{0,60}})>>|\[\[ ?([A-Z][A-Z0-9_ ]{{0,60}})\]\]")
 _BANG = re.compile(r"!<([^<>!\n]{1,60})>!")
 # Llama 2 writes <<SYS>> into the prompt itself; such marks are no fields.
 _MARKERS = frozenset({"SYS", "INST", "EOS", "BOS"})

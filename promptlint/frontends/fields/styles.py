@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from promptlint.frontends.fields.simple import field_end
+from promptlint.frontends.fields.simple import TIME_TAG, field_end
 
 _FENCE = re.compile(
     r"^[ \t]*(`{3,20}|~{3,20})[^\n]*\n.*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
@@ -51,7 +51,7 @@ _DOLLAR = re.compile(r"(?<![\\$A-Za-z0-9_(])\$([a-z][a-z0-9_]{2,})\b(?![$(=\\]|-
 _PERCENT = re.compile(r"(?<!%)%\(([A-Za-z_]\w*)\)[sdrf](?![A-Za-z0-9_])")
 _BARE_PERCENT = re.compile(r"(?<![A-Za-z0-9_%])%s(?![A-Za-z0-9_%])")
 _BANG = re.compile(r"!<\s*[A-Z][A-Z0-9_ ]{1,40}>!")
-_ANGLE = re.compile(r"<<(?!SYS>>|INST>>|EOS>>|BOS>>) ?[A-Z][A-Z0-9_ ]{2,60}>>")
+_ANGLE = re.compile(rf"{TIME_TAG}|<<(?!SYS>>|INST>>|EOS>>|BOS>>) ?[A-Z][A-Z0-9_ ]{{2,60}}>>")
 _BRACKET = re.compile(r"\[\[ ?[A-Z][A-Z0-9]{0,60}_[A-Z0-9_]{0,60} ?\]\]")
 # Names that a shell sets, not the program that fills the prompt.
 _SHELL = frozenset({"HOME", "PATH", "PWD", "USER", "SHELL", "TMPDIR", "LANG", "OSTYPE", "EDITOR"})

@@ -31,6 +31,7 @@ def outline(text: str, style: str) -> list[str]:
         ("braces", '{date} {"a": {b}} {{c}}', ["<date>", ' {"a": ', "<b>", "} {", "<c>", "}"]),
         ("percent", "100%% of %(who)s, %s and %5.2f, 5%", ["100% of ", "<who>", ", ", "<>", " and ", "<>", ", 5%"]),
         ("dollar", "$a ${b}c $$5 $9 $", ["<a>", " ", "<b>", "c $5 $9 $"]),
+        ("angle", "It is <current_time>. <b>x</b>", ["It is ", "<current_time>", ". <b>x</b>"]),
         ("angle", "<<NAME>> [[USER NAME]] <<SYS>> <<x>>", ["<NAME>", " ", "<USER NAME>", " <<SYS>> <<x>>"]),
         ("bang", "!<INPUT 3>! !<>! !<a", ["<INPUT 3>", " !<>! !<a"]),
         ("mustache", "{{a}} {{{b.c}}} {{& d }} {{\"q\": 1}}", ["<a>", " ", "<b.c>", " ", "<d>", " {{\"q\": 1}}"]),
@@ -140,6 +141,7 @@ def test_semantic_kernel_message_blocks() -> None:
         ("Ask !<INPUT 0>! now", "bang"),
         ("Ask <<QUESTION>> now", "angle"),
         ("Ask [[USER_QUESTION]] now", "angle"),
+        ("Today is <current_date>. Be kind.", "angle"),
     ],
 )
 def test_detects(text: str, style: str) -> None:
@@ -166,6 +168,8 @@ def test_detects(text: str, style: str) -> None:
         "```csharp\nvar t = \"{{$topic}}\";\n```\nPlain words",
         "\\boxed{{answer}} and $\\text{{x}}$",
         "See [[Wiki]] and [[TODO]]",
+        "<current_date>\n1 May\n</current_date>",
+        "Write <date> or <current_answer> there.",
         "${{ secrets.TOKEN }}",
         "map { x } and { }",
         "$x$ is math",

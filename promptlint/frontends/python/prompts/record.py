@@ -102,6 +102,9 @@ class Recorder(Layouts):
             if (is_prompt_name(keyword) or given_to_agent) and is_text(argument):
                 where = given.nodes.get(keyword, node)
                 if not audience.tells_people(node):
+                    if frame.func is None:
+                        argument = constants.with_named_fields(m, argument)
+                        self.constants.add(frame.module.place(where))
                     weak = not given_to_agent and _is_foreign(keyword, frame)
                     self.text(m, keyword, argument, where, frame, Confidence.MEDIUM, weak=weak)
             elif keyword in _MESSAGES and isinstance(argument, ListV) and not holds_objects(argument):

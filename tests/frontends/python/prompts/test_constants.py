@@ -49,6 +49,20 @@ def test_a_constant_with_fields_is_a_template(program: Run, name: str, text: str
     assert _codes(program, f"import openai\n{name} = {written!r}\nregistry.register({name})\n") == codes
 
 
+@pytest.mark.parametrize(
+    ("keyword", "text", "codes"),
+    [
+        ("system_message", "It is {{now}}. {long}", ["PL101"]),
+        ("system_message", "You are kind. {long}", []),
+        ("title", "It is {{now}}. {long}", []),
+    ],
+)
+def test_a_prompt_that_a_module_registers(program: Run, keyword: str, text: str, codes: list[str]) -> None:
+    """Who fills it takes it out of the registry again."""
+    written = text.replace("{long}", LONG)
+    assert _codes(program, f"import openai\nregister(Chat(name='port', {keyword}={written!r}))\n") == codes
+
+
 def test_a_place_that_fills_a_constant_says_what_stands_there(program: Run) -> None:
     text = f"""
     from openai import OpenAI
