@@ -20,6 +20,7 @@ from dataclasses import replace
 from promptlint.frontends.python.evaluate import linking, objects
 from promptlint.frontends.python.evaluate.machine import Frame, Machine
 from promptlint.frontends.python.evaluate.overriding import is_abstract
+from promptlint.frontends.python.library.queries import asks_for_one
 from promptlint.frontends.python.syntax.nodes import remembered, walk
 from promptlint.frontends.python.values.modules import Module
 from promptlint.frontends.python.values.naming import SENDS
@@ -194,23 +195,24 @@ def _class(m: Machine, says: Says) -> ClassV | None:
 def _computing(cls: ClassV) -> frozenset[str]:
     """Return the methods of a class that give something that changes unseen, remembered on its node.
 
-    Those are the methods that name a source of such, or call one that does, and do not talk to a model themselves.
+    Those are the methods that name a source of such, or call one that does, and do not talk to a model themselves; and
+    those that look rows up by a key, even in a class that keeps data.
     """
     known: frozenset[str] | None = getattr(cls.node, "_computing", None)
     if known is None:
         told = {
             name: "raise NotImplementedError" if is_abstract(func) else cls.module.lines(func.node)
             for name, func in cls.namespace.items()
-            if isinstance(func, FuncV)
-            and not isinstance(func.node, ast.Lambda)
-            and not _is_elsewhere(cls, name)
+            if isinstance(func, FuncV) and not isinstance(func.node, ast.Lambda)
         }
+        asking = {name for name, written in told.items() if asks_for_one(written)}
+        told = {name: written for name, written in told.items() if not _is_elsewhere(cls, name)}
         found = {name for name, written in told.items() if _VARYING.search(written)}
         more = found
         while more:
             more = {n for n, w in told.items() if n not in found and not more.isdisjoint(_OWN.findall(w))}
             found |= more
-        known = cls.node._computing = frozenset(found)  # type: ignore[attr-defined]
+        known = cls.node._computing = frozenset(found | asking)  # type: ignore[attr-defined]
     return known
 
 

@@ -220,5 +220,9 @@ HANDLERS: dict[str, collecting.Handler] = {
     "os.getenv": environ,
     "contextvars.ContextVar": _context_var,
     "types.MappingProxyType": _same,
+    "sqlalchemy.text": _same,
+    "sqlalchemy.sql.text": _same,
+    "psycopg.sql.SQL": _same,
+    "psycopg2.sql.SQL": _same,
     "builtins.staticmethod": _same,
 }

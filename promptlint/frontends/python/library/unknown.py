@@ -14,6 +14,7 @@ from promptlint.frontends.python.library import (
     holding,
     loading,
     named,
+    queries,
 )
 from promptlint.frontends.python.library.library import (
     GENERATOR,
@@ -79,6 +80,8 @@ def call(m: Machine, callee: Unknown, given: Arguments, node: ast.Call, frame: F
         drawn = "sample" if short in ("choice", "choices", "permutation") and len(given.args) > 1 else short
         return call_outside(m, f"random.{drawn}", given, node, frame)
     owner = callee.cause  # the receiver's cause came along with the attribute
+    if short == "execute" and not isinstance(callee, Declared):
+        queries.run_by(m, callee, node, volatile(m, path_of(callee), given, node, frame), frame)
     if owner is not None and owner.kind is Kind.CLOCK:
         return _clock_method(m, callee, short, given, node, frame)
     if short == "replace" and (replaced := _unseen_mark(callee, given, node, frame)) is not None:

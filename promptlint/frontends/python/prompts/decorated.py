@@ -79,5 +79,7 @@ def _roots(target: ast.expr) -> set[str]:
 
 
 def _joined(first: Value, behind: list[Value], at: ast.expr, frame: Frame) -> Str:
+    """Return the texts one behind the other; a short one keeps the place in its function too."""
     place = frame.module.place(at)
-    return Str(tuple(part for one in (first, *behind) for part in text.parts_of(one, place, "")))
+    shown = (one.parts if isinstance(one, Str) else text.parts_of(one, place, "") for one in (first, *behind))
+    return Str(tuple(part for parts in shown for part in parts))

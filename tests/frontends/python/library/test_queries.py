@@ -66,3 +66,59 @@ def test_a_prompt_about_queries_is_read_at_once(program: Run) -> None:
     start = time.process_time()
     program(f"PROMPT = {rules!r}\ndef ask(db, q):\n    prompt = db.execute(PROMPT)\n    return prompt")
     assert time.process_time() - start < 2
+
+
+STORE = """
+from dataclasses import dataclass
+from pydantic_ai import Agent, RunContext
+from sqlalchemy import text
+
+RULES = "Plan at most four sessions a week, and one rest day after each hard session. " * 3
+
+@dataclass
+class Store:
+    pool: object
+    def lines(self, who):
+        {rows}
+
+@dataclass
+class Deps:
+    who: str
+    notes: Store
+
+agent = Agent("openai:gpt-4.1", deps_type=Deps)
+
+@agent.system_prompt
+def notes(ctx: RunContext[Deps]) -> str:
+    return "Known:\\n" + "\\n".join(f"- {{line}}" for line in ctx.deps.notes.lines(ctx.deps.who))
+
+@agent.system_prompt
+def rules() -> str:
+    return RULES
+"""
+CURSOR = """cursor = self.pool.cursor()
+        cursor.execute("SELECT plan FROM app.users WHERE id = %s", (1,))
+        cursor.execute({query!r}, (who,))
+        return [row[0] for row in cursor.fetchall()]"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "found"),
+    [
+        ('return self.pool.fetch("SELECT body FROM note WHERE member_id = $1", who)', True),
+        ('return self.pool.execute("SELECT body FROM note WHERE user_id = ?", (who,)).fetchall()', True),
+        ('return self.pool.scalars(text("SELECT content FROM note WHERE customer_id = :id"), who)', True),
+        ("return self.pool.fetch(f\"SELECT body FROM note WHERE customer_id = '{who}'\")", True),
+        (CURSOR.format(query="SELECT fact FROM facts WHERE customer_id = %(id)s"), True),
+        ('return self.pool.fetch("SELECT body FROM rules WHERE kind = $1 ORDER BY id", who)', False),
+        ('return self.pool.fetch("SELECT content FROM chat_messages WHERE user_id = $1", who)', False),
+        (CURSOR.format(query="SELECT line FROM rules WHERE kind = %(id)s"), False),
+    ],
+)
+def test_a_store_of_an_agent_looks_up_one_user(program: Run, rows: str, found: bool) -> None:
+    (finding,) = program(STORE.format(rows=rows)).findings or [None]
+    assert (finding is not None) is found
+    if finding is not None:
+        assert finding.code == "PL104"
+        # In the function itself, not at its decorator.
+        assert finding.primary.span.start > STORE.format(rows=rows).index('return "Known')
