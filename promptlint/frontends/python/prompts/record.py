@@ -111,7 +111,7 @@ class Recorder(Layouts):
                 self.message_list(m, keyword, argument, given.nodes.get(keyword, node), frame)
             elif keyword in ("tools", "functions"):
                 # Whoever takes tools hands them to a model, which reads them first.
-                seen = tooling.unordered(argument, frame.module.place(given.nodes.get(keyword, node)))
+                seen = tooling.unordered(argument, given.nodes.get(keyword, node), frame)
                 if seen is not None:
                     self.observe(seen)
             elif is_description(keyword) and describes_a_tool(called_name(node), given):
@@ -248,7 +248,7 @@ class Recorder(Layouts):
         elif (
             isinstance(value, ListV) and gives_tools(name) and not any(is_text(i.value) for i in value.items)
         ):
-            seen = tooling.unordered(value, frame.module.place(node))
+            seen = tooling.unordered(value, node, frame)
             if seen is not None:
                 self.observe(seen)
 
