@@ -27,6 +27,7 @@ from promptlint.frontends.python.values.naming import HISTORY, is_generic
 from promptlint.frontends.python.values.pieces import map_causes, worst
 from promptlint.frontends.python.values.values import (
     KEPT,
+    MAX_CHOICE,
     STORED,
     Bound,
     Choice,
@@ -293,8 +294,8 @@ def subscript(m: Machine, value: Value, node: ast.Subscript, frame: Frame) -> Va
 
 
 def _any_of(m: Machine, values: list[Value], node: ast.expr, key: Value, frame: Frame) -> Value:
-    """Return the value under a key that is not known: any of a few texts."""
-    if 1 <= len(values) <= 8 and all(isinstance(v, _CHOSEN) for v in values):
+    """Return the value under a key that is not known: any of a few texts, or of the program's objects."""
+    if _are_alike(values) or (1 <= len(values) <= 8 and all(isinstance(v, _CHOSEN) for v in values)):
         guard = Guard(
             "if",
             frame.module.text(node),
@@ -308,6 +309,13 @@ def _any_of(m: Machine, values: list[Value], node: ast.expr, key: Value, frame: 
         name=getattr(key, "name", ""),
         cause=worst(*(v.cause for v in values), key.cause),
     )
+
+
+def _are_alike(values: list[Value]) -> bool:
+    """Tell whether a mapping holds a few objects of the program, or more of one class, of which a few stand for all."""
+    classes = {id(v.cls) for v in values if isinstance(v, Obj) and v.cls is not None}
+    whole = bool(classes) and all(isinstance(v, Obj) and v.cls is not None for v in values)
+    return whole and (len(classes) == 1 or len(values) <= MAX_CHOICE)
 
 
 def _bounds(m: Machine, part: ast.Slice, frame: Frame) -> slice | None:

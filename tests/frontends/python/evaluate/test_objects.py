@@ -362,3 +362,38 @@ def test_what_a_class_of_a_library_is_given_by_name_is_its_attribute(
     system: Callable[..., str], begin: str, expression: str, shown: str
 ) -> None:
     assert system(expression, BASE.format(begin=begin)) == shown
+
+
+MODES = """
+from datetime import datetime
+class Mode:
+    def __init__(self, label): self.label = label
+    def head(self): return f"Mode {self.label}. "
+    def stamp(self): return f"{self.label} {datetime.now()}. "
+class Slow:
+    def head(self): return f"Slow, {datetime.now()}. "
+FEW = {"a": Mode("a"), "b": Slow()}
+MANY = {name: Mode(name) for name in ("a", "b", "c", "d", "e")}
+MIXED = {"a": Mode("a"), "b": Slow(), "c": "as a text"}
+"""
+NOW = "{datetime.now() ~clock/request}"
+
+
+@pytest.mark.parametrize(
+    ("expression", "shown"),
+    [
+        ("FEW[mode].head()", f"[FEW[mode]? Mode a. ][FEW[mode]#1? Slow, {NOW}. ]"),
+        ("''.join(one.head() for one in [FEW[n] for n in names])", NOW),
+        ("MANY[mode].stamp()", NOW),
+        ("MANY[mode].head()", "[MANY[mode]? Mode a. ]"),
+        # What is known is that one.
+        ("FEW['a'].head()", "Mode a. "),
+        ("MIXED[mode].head()", "{mode.head}"),
+    ],
+)
+def test_an_object_that_a_key_of_the_request_chooses(
+    system: Callable[..., str], expression: str, shown: str
+) -> None:
+    found = system(expression, MODES, arguments="question, mode, names")
+    assert shown in found
+    assert ("datetime" in found) is ("datetime" in shown)
