@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 
-from promptlint.frontends.python.readings.shapes import is_negative, last_name, parts_of
+from promptlint.frontends.python.readings.shapes import added_to, is_negative, last_name, order, parts_of
 from promptlint.frontends.python.readings.turnlists import Body, Seen, is_turns
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.naming import SENT_AS, called_name
@@ -92,14 +93,23 @@ def _windows(body: Body) -> Seen:
     arguments = {arg.arg for arg in (*body.function.args.args, *body.function.args.kwonlyargs)}
     parts = [part for value in given for part in parts_of(value)]
     names = {name for part in parts if (name := last_name(part)) is not None}
+    names |= {name for whole in _filled_from(body, names) if (name := last_name(whole)) is not None}
     for node in reversed(body.steps) if names else ():  # from where it is given to where it is made
         if isinstance(node, ast.Assign) and last_name(node.targets[0]) in names:
             made = list(parts_of(node.value))
             names |= {name for part in made if (name := last_name(part)) is not None}
             parts += made
     for part in parts:
-        if _is_window(part, arguments):
+        if _is_window(part, arguments, body):
             yield "history-cut", part
+
+
+def _filled_from(body: Body, names: set[str]) -> Iterator[ast.expr]:
+    """Yield what loops run over that fill a list with turns: ``for turn in recent: out.append(turn)``."""
+    for loop, inside in body.loops:
+        filled = {last_name(to) for to, _ in added_to(inside)}
+        if not isinstance(loop, ast.While) and not names.isdisjoint(filled & body.lists):
+            yield order(loop.iter).whole
 
 
 def _given(node: ast.Assign | ast.Return | ast.Call, *, anyhow: bool) -> list[ast.expr]:
@@ -129,14 +139,14 @@ def _given(node: ast.Assign | ast.Return | ast.Call, *, anyhow: bool) -> list[as
     return value.elts if isinstance(value, ast.Tuple) else [value]
 
 
-def _is_window(node: ast.expr, arguments: set[str]) -> bool:
+def _is_window(node: ast.expr, arguments: set[str], body: Body) -> bool:
     """Tell whether an expression is the last turns of a conversation, more than the very last: ``turns[-n:]``.
 
     Where a caller says how many, the function only looks them up.
     """
     if not (isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice)):
         return False
-    if not (is_turns(node.value) or getattr(node.value, "attr", None) in SENT_AS):
+    if not (body.holds_turns(node.value) or getattr(node.value, "attr", None) in SENT_AS):
         return False
     part = node.slice
     negative = isinstance(part.lower, ast.UnaryOp) and isinstance(part.lower.op, ast.USub)

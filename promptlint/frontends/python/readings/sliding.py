@@ -163,8 +163,11 @@ def _skipped(body: Body) -> Seen:
 
 def _holds_turns(target: ast.expr, body: Body) -> bool:
     """Tell whether turns are kept in what an assignment sets, by its name or its key."""
-    if isinstance(target, ast.Subscript) and isinstance(key := getattr(target.slice, "value", None), str):
-        return is_turns_name(key)
+    if isinstance(target, ast.Subscript):
+        if isinstance(key := getattr(target.slice, "value", None), str):
+            return is_turns_name(key)
+        if isinstance(target.slice, ast.Slice):
+            target = target.value
     of_request = (
         isinstance(target, ast.Attribute) and target.attr in SENT_AS and _REQUEST.search(ast.unparse(target))
     )
@@ -180,9 +183,12 @@ def _loses_first(
     to it (it ``grows``) where it does not become the end of itself.
     """
     lower = kept.slice.lower if isinstance(kept.slice, ast.Slice) else None
-    same = ast.unparse(kept.value) == ast.unparse(target)
-    last = isinstance(lower, ast.UnaryOp) and isinstance(lower.op, ast.USub)
-    if lower is None or (last and ast.unparse(lower) == "-1"):
+    in_place = isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Slice)  # turns[:] = …
+    whole = target.value if isinstance(target, ast.Subscript) and in_place else target
+    same = ast.unparse(kept.value) == ast.unparse(whole)
+    begins = beginning(lower, kept.value, body.function)
+    last = is_negative(lower) or (in_place and begins is not None and not begins.in_steps)
+    if lower is None or ast.unparse(lower) == "-1":
         return False
     if test is None:
         kept_on = same or is_turns(kept.value)

@@ -48,8 +48,9 @@ _DONE_SO_FAR = re.compile(
 # In a class or file named after a conversation, what it keeps may be called by a plainer name.
 OF_TALK = re.compile(r"histor|conversation|dialog|chat|memory|transcript|scratchpad|messages", re.IGNORECASE)
 _PLAIN = re.compile(
-    r"(^|_)(entries|items|records|buffer|log|lines|memories|past|utterances|events|pairs|thread|window|recent)$"
+    r"(^|_)(entries|items|records|buffer|log|lines|memories|past|utterances|events|pairs|thread|window|recent|runs)$"
 )
+_NUMBER = re.compile(r"^(max|min|num|n|last)_")
 _NO_TURNS = re.compile(r"^(content|text|parts|blocks)$|tool_calls|^system|examples")
 
 # One turn, or text, that stands for several, and what makes it.
@@ -200,15 +201,65 @@ def _conversations(body: Body, kept: frozenset[str]) -> frozenset[str]:
     names |= set(_run_over(body))
     if OF_TALK.search(body.owner):
         names |= {
-            n.attr for n in body.of(ast.Attribute) if _PLAIN.search(n.attr) and last_name(n.value) == "self"
+            n.attr
+            for n in body.of(ast.Attribute)
+            if _PLAIN.search(n.attr) and last_name(n.value) == "self" and not _NUMBER.search(n.attr)
         }
+    for _ in range(2):  # what is made of turns may be gathered, and made into something again
+        names = _made_from(body, names)
+        names |= _gathered(body, names)
+    return frozenset(names | _groups(body, names))
+
+
+def _made_from(body: Body, turns: set[str]) -> set[str]:
+    """Return the names that are set to turns, to a part or copy of them, or are called like them."""
+    names = set(turns)
     for node in body.of(ast.Assign):  # in the order of the text
         target = node.targets[0]
         if isinstance(target, ast.Name):
             source = _whole(node.value)
             if HISTORY.search(target.id) or source in names or _is_list_of_messages(node.value):
                 names.add(target.id)
-    return frozenset(names | _groups(body, names))
+    return names
+
+
+def _gathered(body: Body, turns: set[str]) -> set[str]:
+    """Return the lists that loops over turns fill with them: as they are, in pairs, or made anew.
+
+    ::
+
+        for i in range(0, len(messages), 2): runs.append((messages[i], messages[i + 1]))
+        for row in messages: out.append({"role": row.role, "content": row.text})
+    """
+    out: set[str] = set()
+    for loop, inside in body.loops:
+        if isinstance(loop, ast.While) or not is_list(
+            whole := (how := order(loop.iter)).whole, frozenset(turns)
+        ):
+            continue
+        target = loop.target.elts[-1] if isinstance(loop.target, ast.Tuple) else loop.target
+        ones = set() if how.places else set(names_of(target))
+        for node in inside:
+            if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+                to = node.targets[0] if isinstance(node, ast.Assign) else node.target
+                if isinstance(to, ast.Name) and (_is_element(node.value, whole) or is_message(node.value)):
+                    ones.add(to.id)
+        for to, value in added_to(inside):
+            given = value.elts if isinstance(value, ast.Tuple | ast.List) else [value]
+            if isinstance(to, ast.Name) and all(
+                last_name(one) in ones or _is_element(one, whole) or is_message(one) for one in given
+            ):
+                out.add(to.id)
+    return out
+
+
+def _is_element(node: ast.expr, whole: ast.expr) -> bool:
+    """Tell whether an expression is one element of a list, by its place."""
+    return (
+        isinstance(node, ast.Subscript)
+        and not isinstance(node.slice, ast.Slice)
+        and ast.unparse(node.value) == ast.unparse(whole)
+    )
 
 
 def _is_list_of_messages(node: ast.expr) -> bool:

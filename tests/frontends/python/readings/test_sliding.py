@@ -329,3 +329,17 @@ def shown(events, rules):
     return rules + "\\n".join(lines)
 """)
     assert cut(found) == ["size > 4000"]
+
+
+@pytest.mark.parametrize(
+    ("start", "kept"),
+    [
+        ("len(messages) - 20", True),
+        ("2 if len(messages) < n else len(messages) - n", True),
+        ("(len(messages) - 20) // 20 * 20", False),
+        ("next(i for i, m in enumerate(messages) if m['role'] != 'system')", False),
+    ],
+)
+def test_a_list_is_cut_in_place_from_its_end(talking: Run, start: str, kept: bool) -> None:
+    source = f"def trim(messages, n):\n    start = {start}\n    messages[:] = messages[start:]\n"
+    assert cut(talking(source)) == ["messages[start:]"] * kept
