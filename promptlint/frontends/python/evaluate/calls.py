@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from promptlint.frontends.python.evaluate import (
     access,
+    concurrent,
     functions,
     mappings,
     members,
@@ -40,6 +41,7 @@ from promptlint.frontends.python.values.values import (
     Unknown,
     Value,
     choice,
+    moment,
 )
 from promptlint.layout import Scope
 from promptlint.source import Place
@@ -53,7 +55,12 @@ def call(m: Machine, node: ast.Call, frame: Frame) -> Value:
     if isinstance(node.func, ast.Name) and node.func.id == "super" and frame.receiver is not None:
         return Super(frame.receiver, frame.cls)
     callee = m.evaluate(node.func, frame)
+    side_by_side = concurrent.order(m, node, frame)
+    if side_by_side is not None:
+        m.orders.append((moment(), side_by_side))
     given = arguments(m, node, frame, own=isinstance(callee, ClassV | FuncV))
+    if side_by_side is not None:
+        m.orders.pop()
     value = apply(m, callee, given, node, frame)
     m.recorder.call(m, callee, given, value, node, frame)
     return value

@@ -39,7 +39,10 @@ _SENT = frozenset(("messages", "system", "system_prompt", "instructions", "conte
 _ANSWERS = re.compile(
     r"^a?(run|reply|answer|query|talk|say|send|step|execute|handle|process)(_|$)", re.IGNORECASE
 )
-_CHANGES = nodes.GROWING | nodes.SHRINKING | {"sort"}
+STARTS = frozenset(
+    ("create_task", "ensure_future", "gather", "wait")
+)  # coroutines, which may change something
+_CHANGES = nodes.GROWING | nodes.SHRINKING | STARTS | {"sort"}
 _WRITING = frozenset(("write", "writelines"))
 _KEY = (
     16  # characters of a text that may be a key, or the name of something; a longer one is said to somebody
