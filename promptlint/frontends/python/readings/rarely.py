@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 
@@ -23,6 +24,9 @@ _SHARE = 3  # of a full list, one part of so many goes at least
 _SOME = 60.0  # stands for a number that is not known, but named
 _MOST = 1e12  # elements
 _DEEP = 6
+_KEPT_FOR = 300  # seconds for which nearly every cache keeps a prefix
+_CLOCK = re.compile(r"\b(now|time|monotonic|clock)\b")
+_SECONDS = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86400}
 _OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -60,6 +64,30 @@ def is_called_when_full(
     """Tell whether what cuts a list is called only where far more is in it than is kept."""
     around = _tests_around(tree, function)
     return bool(around) and all(is_rare(kept, test, set_once(tree)) for test in around)
+
+
+def is_called_after_a_break(tree: ast.Module, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Tell whether a function is called only when longer has gone by than a cache keeps a prefix that nobody asks for."""
+    around = _tests_around(tree, function)
+    return bool(around) and all(any(_is_break(one, set_once(tree)) for one in walk(test)) for test in around)
+
+
+def _is_break(test: ast.AST, set_to: Mapping[str, ast.expr]) -> bool:
+    """Tell whether a comparison asks for a long time since something: ``now - self.touched > 2 * 3600``."""
+    if not (isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Gt | ast.GtE)):
+        return False
+    since, limit = test.left, _meant(test.comparators[0], set_to)
+    if not (
+        isinstance(since, ast.BinOp)
+        and isinstance(since.op, ast.Sub)
+        and _CLOCK.search(ast.unparse(since.left))
+    ):
+        return False
+    if isinstance(limit, ast.Call) and called_name(limit) == "timedelta":
+        parts = [(_SECONDS.get(k.arg or "", 0), reckoned(k.value, set_to)) for k in limit.keywords]
+        return sum(unit * (number or 0) for unit, number in parts) >= _KEPT_FOR
+    seconds = reckoned(limit, set_to)
+    return seconds is not None and seconds >= _KEPT_FOR
 
 
 @remembered

@@ -25,7 +25,7 @@ from promptlint.frontends.python.readings.dropping import dropping
 from promptlint.frontends.python.readings.forgetting import forgetting
 from promptlint.frontends.python.readings.marking import names_of_marks, stopping, unbounded
 from promptlint.frontends.python.readings.placing import placing
-from promptlint.frontends.python.readings.rarely import is_called_when_full
+from promptlint.frontends.python.readings.rarely import is_called_after_a_break, is_called_when_full
 from promptlint.frontends.python.readings.reminding import reminding
 from promptlint.frontends.python.readings.shapes import last_name
 from promptlint.frontends.python.readings.sliding import sliding
@@ -121,10 +121,11 @@ def trimming(module: Module) -> list[Layout]:
 
 
 def _often(seen: Seen, body: Body, tree: ast.Module) -> Seen:
-    """Leave out what is cut by a function that is called only when there are far more turns, or is never sent."""
+    """Leave out what a function cuts that is called only when there are far more turns or after a break, or is never sent."""
     for what, node in seen:
         kept, list_ = _end_of(node), _list_of(node, body)
         rare = kept is not None and is_called_when_full(tree, body.function, kept)
+        rare = rare or is_called_after_a_break(tree, body.function)
         if not rare and not (list_ is not None and is_never_sent(list_, body.function, tree)):
             yield what, node
 
