@@ -42,7 +42,7 @@ from promptlint.frontends.python.readings.turnlists import (
     script_of,
 )
 from promptlint.frontends.python.readings.unsent import is_never_sent
-from promptlint.frontends.python.readings.withholding import reduced, withdrawn, withheld
+from promptlint.frontends.python.readings.withholding import reduced, switched, withdrawn, withheld
 from promptlint.frontends.python.readings.wrapping import wrapping
 from promptlint.frontends.python.syntax.nodes import definitions, walk, within
 from promptlint.frontends.python.values.modules import Module
@@ -103,6 +103,7 @@ def trimming(module: Module) -> list[Layout]:
         outer = _outermost([body.function for body in bodies if body.function is not script])
         faults += (withheld(function) for function in outer if "tools=" in module.lines(function))
         faults.append(reduced(outer))
+        faults.append(switched(outer))
     if WRITTEN.search(text):
         faults.append(choosing(module.tree, [node for node in nodes if isinstance(node, Function)]))
     seen = [

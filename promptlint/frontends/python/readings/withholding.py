@@ -13,6 +13,9 @@ They stand in front of everything; a loop that takes them away for its last roun
 
     self._call()                                  a function that sends the conversation with all its tools
     self._call(tools=[FINISH])                    and with one
+
+    create(messages=self.messages, tools=[FINISH] if forced else self.tools)
+    self._call(); self._call(forced=True)         a function that has the choice, and is asked for both
 """
 
 from __future__ import annotations
@@ -171,6 +174,127 @@ def reduced(functions: list[Function]) -> Seen:
                 continue
             if _conversation(call) in all_of:
                 yield "tools-changed", next(k.value for k in call.keywords if k.arg == "tools")
+
+
+def switched(functions: list[Function]) -> Seen:
+    """Yield the tools of a function that sends one conversation with these or those, as its callers ask for."""
+    for function in functions:
+        if (choice := _choice(function)) is None:
+            continue
+        calls = [
+            (caller, node, asks)
+            for caller in functions
+            if caller is not function
+            for node in walk(caller)
+            if isinstance(node, ast.Call)
+            and last_name(node.func) == function.name
+            and (asks := _asked(choice.test, node, function)) is not None
+        ]
+        these = [one for one in calls if one[2]]
+        those = [one for one in calls if not one[2]]
+        if any(_same_talk(a[:2], b[:2], choice.turns) for a in these for b in those):
+            yield "tools-changed", choice.tools
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """Tools of a request that are others by a condition, and the turns that are sent behind them."""
+
+    tools: ast.expr
+    test: ast.expr
+    turns: str
+
+
+def _choice(function: Function) -> _Choice | None:
+    """Return the choice of tools in a function that sends turns which it does not make."""
+    nodes = walk(function)
+    args = {arg.arg for arg in (*function.args.args, *function.args.kwonlyargs)}
+    for node in nodes:
+        given = {k.arg: k.value for k in node.keywords} if isinstance(node, ast.Call) else {}
+        turns = next((value for name, value in given.items() if name in SENT_AS), None)
+        tools = given.get("tools")
+        parts = list(parts_of(turns)) if turns is not None else []
+        kept = next((p for p in parts if is_turns(p)), None)
+        if tools is None or kept is None or (isinstance(kept, ast.Name) and kept.id not in args):
+            continue
+        test = tools.test if isinstance(tools, ast.IfExp) else _test_of(tools, nodes)
+        if test is not None:
+            return _Choice(tools, test, ast.unparse(kept))
+    return None
+
+
+def _test_of(tools: ast.expr, nodes: list[ast.AST]) -> ast.expr | None:
+    """Return the condition by which a name is set to one of two things."""
+    if not isinstance(tools, ast.Name):
+        return None
+    sets = [n for n in nodes if isinstance(n, ast.Assign) and last_name(n.targets[0]) == tools.id]
+    if len(sets) == 1:
+        value = sets[0].value
+        return value.test if isinstance(value, ast.IfExp) else None
+    if len(sets) != 2 or ast.unparse(sets[0].value) == ast.unparse(sets[1].value):
+        return None
+    return next((n.test for n in nodes if isinstance(n, ast.If) and sets[-1] in (*n.body, *n.orelse)), None)
+
+
+def _asked(test: ast.expr, call: ast.Call, function: Function) -> bool | None:
+    """Tell what a condition on a parameter is for one call, None where that is not known."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=ast.Name() as inner):
+            asked = _asked(inner, call, function)
+            return None if asked is None else not asked
+        case ast.Compare(left=ast.Name() as left, ops=[ast.Eq()], comparators=[ast.Constant(value=of)]):
+            given = _given(left.id, call, function)
+            return given.value == of if given is not None else None
+        case ast.Name(id=name):
+            given = _given(name, call, function)
+            return bool(given.value) if given is not None else None
+        case _:
+            return None
+
+
+def _given(name: str, call: ast.Call, function: Function) -> ast.Constant | None:
+    """Return the constant that a parameter has in a call."""
+    if any(k.arg is None for k in call.keywords) or any(isinstance(a, ast.Starred) for a in call.args):
+        return None
+    args = function.args
+    named = [arg.arg for arg in args.args]
+    values = dict(zip(reversed(named), reversed(args.defaults), strict=False))
+    values |= {
+        arg.arg: value
+        for arg, value in zip(args.kwonlyargs, args.kw_defaults, strict=True)
+        if value is not None
+    }
+    bound = 1 if named[:1] in (["self"], ["cls"]) and isinstance(call.func, ast.Attribute) else 0
+    values |= dict(zip(named[bound:], call.args, strict=False))
+    values |= {k.arg: k.value for k in call.keywords if k.arg is not None}
+    value = values.get(name)
+    return value if isinstance(value, ast.Constant) else None
+
+
+def _same_talk(one: tuple[Function, ast.Call], other: tuple[Function, ast.Call], turns: str) -> bool:
+    """Tell whether two calls of a function that sends turns are of one conversation."""
+    (caller, first), (another, later) = sorted((one, other), key=lambda made: _place(made[1]))
+    if ast.unparse(first.func) != ast.unparse(later.func) or _handed(first) != _handed(later):
+        return False
+    kept = turns.startswith("self.")
+    talk = turns if kept else _handed(first)
+    nodes = walk(caller)
+    begun = [
+        n
+        for made_by in (caller, another)
+        for n in walk(made_by)
+        if isinstance(n, ast.Assign) and any(ast.unparse(t) == talk for t in n.targets)
+    ]
+    if caller is not another:
+        return kept and not begun
+    between = any(_end(first) < _place(n) < _place(later) for n in begun)
+    return bool(talk) and not between and not _one_or_other(first, later, nodes)
+
+
+def _handed(call: ast.Call) -> str:
+    """Return how a call names the turns that it hands on, wherever they stand in it."""
+    given = (*call.args, *(k.value for k in call.keywords))
+    return next((ast.unparse(value) for value in given if is_turns(value)), "")
 
 
 def _takes_tools(function: Function) -> bool:
