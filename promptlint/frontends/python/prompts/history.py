@@ -93,7 +93,7 @@ class HistoryWatch(ABC):
         first = access.plain(given.args[0]) if given.args else None
         if name == "popleft" or (name == "pop" and isinstance(first, int) and first in (0, 1)):
             owner = frame.module.text(node.func.value) if isinstance(node.func, ast.Attribute) else ""
-            if _put_back(owner, first, frame):
+            if _put_back(owner, first, frame) or _of_system(m):
                 return
             if not any(g.kind == "while" and g.expression == owner for g in m.guards):
                 self._drop(m, value, node, frame)
@@ -108,7 +108,7 @@ class HistoryWatch(ABC):
             front = not (all_of_them or isinstance(index.lower, ast.UnaryOp) or rare)
         else:
             front = isinstance(index, ast.Constant) and index.value in (0, 1)
-        if front:
+        if front and not _of_system(m):
             self._drop(m, value, node, frame)
 
     def trimmed(self, name: str, cause: Cause, frame: Frame) -> None:
@@ -272,12 +272,16 @@ class HistoryWatch(ABC):
             and given.args
             and access.plain(given.args[0]) in (0, 1)
             and isinstance(node.func, ast.Attribute)
-            # A provider that takes the system text beside the turns gets it there in each request.
-            and not any("system" in g.expression for g in m.guards if g.kind == "if")
+            and not _of_system(m)
             and not _put_back(frame.module.text(node.func.value), access.plain(given.args[0]), frame)
             and _talks_to_model(frame)
         ):
             self._tell("history-cut", node, frame)
+
+
+def _of_system(m: Machine) -> bool:
+    """Tell whether a condition asks for the system's message: a provider that takes its text beside the turns gets it there."""
+    return any("system" in g.expression.lower() for g in m.guards if g.kind == "if")
 
 
 def settle(layout: Layout) -> Layout:

@@ -246,7 +246,11 @@ class Recorder(Layouts):
         elif isinstance(value, ListV) and is_conversation(value):
             self.message_list(m, name, value, node, frame)
         elif (
-            isinstance(value, ListV) and gives_tools(name) and not any(is_text(i.value) for i in value.items)
+            isinstance(value, ListV)
+            and (value.items or value.kind != "set")
+            and gives_tools(name)
+            and not any(is_text(i.value) for i in value.items)
+            and not tooling.are_types(value)
         ):
             seen = tooling.unordered(value, node, frame)
             if seen is not None:

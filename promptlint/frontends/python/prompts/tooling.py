@@ -26,6 +26,7 @@ from promptlint.frontends.python.values.values import (
     Choice,
     ClassV,
     Const,
+    Ext,
     FuncV,
     ListV,
     Obj,
@@ -95,6 +96,15 @@ def choices(m: Machine, func: FuncV, frame: Frame) -> Iterator[Observation]:
                 cause = m.evaluate(one, frame).cause
                 if cause is not None and cause.kind in (Kind.UNORDERED, Kind.RANDOM):
                     yield Observation("tools-unordered", frame.module.place(one), cause.what, cause=cause)
+
+
+def are_types(value: ListV) -> bool:
+    """Tell whether a collection holds classes: which kinds of tools there may be, to be asked for one of them."""
+    return bool(value.items) and all(
+        isinstance(one.value, ClassV)
+        or (isinstance(one.value, Ext) and one.value.path.rpartition(".")[2][:1].isupper())
+        for one in value.items
+    )
 
 
 def unordered(value: Value, at: ast.AST, frame: Frame) -> Observation | None:

@@ -35,6 +35,9 @@ _TYPED_BY_PEOPLE = "prompt_toolkit"
 _MESSAGE_CLASS = re.compile(
     r"(?:Human|AI|System|User|Assistant|Chat|Tool|Function|LLM|Model|Agent)Messages?(?![a-z])|ChatHistory(?![a-z])"
 )
+_SHOWN = frozenset(
+    {"webui", "web_ui", "gui", "tui", "frontend"}
+)  # folders of what shows conversations to people
 _SAID = frozenset({"content", "parts", "text", "tool_calls", "tool_call_id"})
 _COPIES = frozenset({"dict", "replace"})
 _SPEAKERS = frozenset(
@@ -45,7 +48,7 @@ _SPEAKERS = frozenset(
 @lru_cache(maxsize=16)
 def speaks_to_a_model(module: Module) -> bool:
     """Tell whether anything in a module but the names of its lists says that it has to do with a language model."""
-    if module.tree is None:
+    if module.tree is None or not _SHOWN.isdisjoint(module.path.lower().split("/")[:-1]):
         return False
     asked: set[str] = set()  # what is read of things: ``m.role``, ``m["content"]``
     for node in walk(module.tree):

@@ -71,6 +71,9 @@ def test_a_kept_history_is_cut(program: Run, edit: str, sent: str) -> None:
             "for i in range(9):\n        if len(messages) - i < 20:\n            del messages[:i]",
             ["history-cut"],
         ),
+        # The system's message is taken out to be sent beside the turns.
+        ("if messages[0]['role'] == 'system':\n        system = messages.pop(0)", []),
+        ("if messages[0].role is Role.SYSTEM:\n        del messages[0]", []),
         ("messages = messages[-1:]", []),
         ("messages.append({'role': 'user', 'content': 'more'})", []),
         ("messages = [*messages, {'role': 'user', 'content': 'more'}]", []),

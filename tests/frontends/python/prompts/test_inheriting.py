@@ -60,9 +60,16 @@ def test_a_subclass_gives_what_the_base_sends(program: Run, desk: str, codes: se
 
 @pytest.mark.parametrize(
     ("chosen", "found"),
-    [("set(names)", True), ("sorted(set(names))", False), ("names", False)],
+    [
+        ("[KNOWN[name] for name in set(names)]", True),
+        ("[KNOWN[name] for name in sorted(set(names))]", False),
+        ("[KNOWN[name] for name in names]", False),
+        ("frozenset()", False),
+        ("frozenset({Search, Browse})", False),  # kinds of tools, to be asked for one of them
+    ],
 )
 def test_a_function_that_gives_tools(program: Run, chosen: str, found: bool) -> None:
     """Nobody is seen who sends them."""
-    source = f"# for a prompt\ndef build_tools(names):\n    return [KNOWN[name] for name in {chosen}]"
+    classes = "class Search: ...\nclass Browse: ..."
+    source = f"# for a prompt\n{classes}\ndef build_tools(names):\n    return {chosen}"
     assert ("PL301" in program(source).codes) == found

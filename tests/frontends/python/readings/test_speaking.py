@@ -31,3 +31,12 @@ def shown(turns):
 )
 def test_a_copy_of_a_turn_with_another_content(program: Run, asked: str, copy: str, told: bool) -> None:
     assert ("history-rewritten" in program(WINDOW.format(asked=asked, copy=copy)).seen) is told
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [("app/context.py", True), ("app/webui/transcript.py", False), ("frontend/talk.py", False)],
+)
+def test_what_shows_conversations_to_people_sends_none(program: Run, path: str, told: bool) -> None:
+    source = WINDOW.format(asked="role", copy="{**turn, 'content': '[old]'}")
+    assert ("history-rewritten" in program({path: source}).seen) is told
