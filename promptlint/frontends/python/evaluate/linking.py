@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TypeGuard
 
 from promptlint.frontends.python.evaluate.machine import MAX_STEPS, Frame, Machine
@@ -19,16 +21,31 @@ def run_module(m: Machine, module: Module) -> None:
     if module.state != "new" or module.tree is None:
         return
     module.state = "running"
-    m.linking += 1
     frame = Frame(module, module.names, frozen=True, home=module.names)
     try:
-        with m.afresh([], MAX_STEPS), m.recorder.into(module.layouts), m.project.reading(module.reads):
+        with (
+            _under_way(m),
+            m.afresh([], MAX_STEPS),
+            m.recorder.into(module.layouts),
+            m.project.reading(module.reads),
+        ):
             m.execute(module.tree.body, frame)
     except RecursionError:
         module.reads.add((module.path, None))
     finally:
         module.state = "done"
+
+
+@contextmanager
+def _under_way(m: Machine) -> Iterator[None]:
+    """Run a body, or follow an import; what others hand to the modules that are asked meanwhile is seen to at the end."""
+    m.linking += 1
+    try:
+        yield
+    finally:
         m.linking -= 1
+    while m.unfinished and not (m.linking or m.lasting):
+        m.complete(m.unfinished.pop())
 
 
 class Deferred(Value):
@@ -70,10 +87,8 @@ def shared(m: Machine, module: Module, name: str, asked: set[str] | None = None)
     if isinstance(value, Deferred):
         module.names[name] = Unknown(None, name=name, path=name)
         reads: set[Read] = set()
-        m.linking += 1
-        with m.project.reading(reads):
+        with _under_way(m), m.project.reading(reads):
             value = module.names[name] = follow(m, value)
-        m.linking -= 1
         module.origins[name] = frozenset(reads)
     m.project.reads |= module.origins.get(name, _NOTHING)
     if isinstance(value, Const | Str) and name in module.rebound:

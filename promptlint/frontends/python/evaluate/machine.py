@@ -152,6 +152,7 @@ class Machine:
         self.instances: dict[ast.AST, tuple[Obj, frozenset[Read]]] = {}
         self.overrides: dict[object, tuple[list[tuple[ClassV, FuncV]], frozenset[Read]]] = {}
         self.linking = 0  # bodies of modules and imports under way
+        self.unfinished: list[Module] = []  # to which others may have handed something, see `registering`
         self.lasting = False  # what is run changes modules for all files, as their own bodies do
         self.registrations: dict[str, list[str]] | None = None  # see `registering`
         self.writers: dict[str, list[str]] | None = None  # see `sharing`

@@ -42,7 +42,10 @@ Registrations = dict[str, list[str]]
 
 def complete(m: Machine, module: Module) -> None:
     """Run, once, what other modules hand to a module's functions and objects while they are imported."""
+    if module.registered:
+        return
     if m.linking or m.lasting:  # what is seen of others would depend on who came first
+        m.unfinished.append(module)
         return
     module.registered = True
     if m.registrations is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -13,12 +14,20 @@ HEAD = "from datetime import datetime\nfrom app.registry import *\n"
 CLOCK = "return f'It is {datetime.now():%H:%M:%S}.'"
 SEND = f"""
 from openai import OpenAI
-from app.registry import *
+from app.registry import NAME
 RULES = {LONG!r}
 def ask(question):
     OpenAI().chat.completions.create(model='m', messages=[
         {{'role': 'system', 'content': TEXT + RULES}}, {{'role': 'user', 'content': question}}])
 """
+
+
+def sending(text: str) -> str:
+    """Return a module that sends a text, and imports what that begins with or goes over."""
+    named = re.search(r"SECTIONS|[rR]egistry|Section", text)
+    assert named
+    return SEND.replace("NAME", named[0]).replace("TEXT", text)
+
 
 DECORATED = """
 SECTIONS = {}
@@ -81,7 +90,7 @@ METHOD = f"    def text(self): {CLOCK}\n"
 )
 def test_what_other_modules_hand_over(program: Run, registry: str, handed: str, text: str) -> None:
     """Nobody imports the module that does: programs find theirs by listing a folder."""
-    files = {"app/__init__.py": "", "app/registry.py": registry, "app/send.py": SEND.replace("TEXT", text)}
+    files = {"app/__init__.py": "", "app/registry.py": registry, "app/send.py": sending(text)}
     assert "PL101" not in program(files).codes
     assert program({**files, "app/clock.py": HEAD + handed}).codes == ["PL101"]
     fixed = handed.replace("{datetime.now():%H:%M:%S}", "always late")
@@ -91,7 +100,7 @@ def test_what_other_modules_hand_over(program: Run, registry: str, handed: str, 
 def test_imports_of_other_forms(program: Run) -> None:
     """A package hands the decorator on; the module itself is imported; a function gives the registry."""
     text = "' '.join(make() for make in SECTIONS.values())"
-    files = {"app/registry.py": DECORATED, "app/send.py": SEND.replace("TEXT", text)}
+    files = {"app/registry.py": DECORATED, "app/send.py": sending(text)}
     through = {**files, "app/__init__.py": "from .registry import section"}
     for given in (
         f"from app import section\n@section('head')\n{FUNCTION}",
@@ -105,7 +114,7 @@ def test_imports_of_other_forms(program: Run) -> None:
 
 def test_examples_are_programs_of_their_own(program: Run) -> None:
     text = "' '.join(make() for make in SECTIONS.values())"
-    files = {"app/__init__.py": "", "app/registry.py": DECORATED, "app/send.py": SEND.replace("TEXT", text)}
+    files = {"app/__init__.py": "", "app/registry.py": DECORATED, "app/send.py": sending(text)}
     handed = f"{HEAD}@section('head')\n{FUNCTION}"
     assert program({**files, "examples/clock.py": handed}).codes == []
 
@@ -115,5 +124,5 @@ def test_a_decorator_that_keeps_nothing_changes_nothing(program: Run) -> None:
     registry = "SECTIONS = {}\ndef timed(make): return make\ndef later(name, make): SECTIONS[name] = make\n"
     text = "' '.join(make() for make in SECTIONS.values())"
     clock = f"{HEAD}@timed\n{FUNCTION}\ndef start(): later('clock', clock)\n"
-    files = {"app/__init__.py": "", "app/registry.py": registry, "app/send.py": SEND.replace("TEXT", text)}
+    files = {"app/__init__.py": "", "app/registry.py": registry, "app/send.py": sending(text)}
     assert program({**files, "app/clock.py": clock}).codes == []
