@@ -111,7 +111,7 @@ class Recorder(Layouts):
                 self.message_list(m, keyword, argument, given.nodes.get(keyword, node), frame)
             elif keyword in ("tools", "functions"):
                 # Whoever takes tools hands them to a model, which reads them first.
-                seen = tooling.unordered(argument, given.nodes.get(keyword, node), frame)
+                seen = tooling.unordered(argument, frame.module.place(given.nodes.get(keyword, node)))
                 if seen is not None:
                     self.observe(seen)
             elif is_description(keyword) and describes_a_tool(called_name(node), given):
@@ -252,7 +252,7 @@ class Recorder(Layouts):
             and not any(is_text(i.value) for i in value.items)
             and not tooling.are_types(value)
         ):
-            seen = tooling.unordered(value, node, frame)
+            seen = tooling.unordered(value, frame.module.place(node))
             if seen is not None:
                 self.observe(seen)
 

@@ -76,10 +76,8 @@ def request(
             carried.setdefault(what, []).append((name, value, where))
     observations: list[Observation] = []
     for _name, value, at in carried.get("tools", ()):
-        seen = tooling.unordered(value, at, frame)
-        where_listed = frame.module.place(at) if seen is None else seen.place
-        emitter.tools(tooling.told(m, value, node, frame), where_listed)
-        if seen is not None:
+        emitter.tools(tooling.told(m, value, node, frame), frame.module.place(at))
+        if (seen := tooling.unordered(value, frame.module.place(at))) is not None:
             observations.append(seen)
     for _name, value, at in carried.get("system", ()):
         # Some frameworks take a function that makes the text for each request.

@@ -107,32 +107,12 @@ def are_types(value: ListV) -> bool:
     )
 
 
-def unordered(value: Value, at: ast.AST, frame: Frame) -> Observation | None:
+def unordered(value: Value, place: Place) -> Observation | None:
     """Tell that a list of tools has no fixed order; what stands behind it may not be known at all."""
     order = members.order_of(value)
     if order is None or order.kind not in (Kind.UNORDERED, Kind.RANDOM):
         return None
-    return Observation("tools-unordered", _listed(at, frame), order.what, cause=order)
-
-
-def _listed(at: ast.AST, frame: Frame) -> Place:
-    """Return where tools that are sent by a name are listed: there they can be sorted.
-
-    ::
-
-        tools = [spec(name) for name in chosen]      here
-        create(tools=tools, messages=messages)
-    """
-    if isinstance(at, ast.Name) and frame.func is not None:
-        inside = walk(frame.func.node)
-        stored = [
-            n for n in inside if isinstance(n, ast.Name) and n.id == at.id and n.ctx.__class__ is ast.Store
-        ]
-        made = [n.value for n in inside if isinstance(n, ast.Assign) and n.targets == stored]
-        made += [n.value for n in inside if isinstance(n, ast.AnnAssign) and [n.target] == stored and n.value]
-        if made:
-            return frame.module.place(made[0])
-    return frame.module.place(at)
+    return Observation("tools-unordered", place, order.what, cause=order)
 
 
 def changes(

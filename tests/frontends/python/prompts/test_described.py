@@ -118,35 +118,3 @@ def test_what_a_tool_may_be_given_has_no_order(
             return order
         """
     assert program(source).codes == ["PL301"] * found
-
-
-@pytest.mark.parametrize(
-    ("lines", "place"),
-    [
-        (["tools = [SPECS[name] for name in chosen()]"], "[SPECS[name] for name in chosen()]"),
-        (["tools: list = list(map(SPECS.get, chosen()))"], "list(map(SPECS.get, chosen()))"),
-        # What is listed twice is told where it is sent.
-        (["tools = list(chosen())", "tools = [SPECS[name] for name in tools]"], "tools"),
-        (["tools = [SPECS[name] for name in sorted(chosen())]"], None),
-    ],
-)
-def test_tools_without_order_are_told_where_they_are_listed(
-    program: Run, lines: list[str], place: str | None
-) -> None:
-    source = f"""
-        from openai import OpenAI
-        client = OpenAI()
-        GROUPS = {{"all": {{"find", "read"}}}}
-        SPECS = {{name: {{"type": "function", "function": {{"name": name}}}} for name in ("find", "read")}}
-        def chosen():
-            found = set()
-            found |= GROUPS["all"]
-            return found
-        def ask(question):
-            {"; ".join(lines)}
-            messages = [{{"role": "system", "content": "Be brief. " * 40}}, {{"role": "user", "content": question}}]
-            return client.chat.completions.create(model="gpt-4.1", tools=tools, messages=messages)
-        """
-    found = program(source)
-    shown = [found.source(one.primary) for one in found.findings if one.code == "PL301"]
-    assert shown == ([place] if place else [])
