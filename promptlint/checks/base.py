@@ -20,6 +20,8 @@ WORDS = 5
 LABEL = 10
 DATA_FIRST = 32  # tokens of fixed text in a piece behind data that make a word worthwhile
 ARGUMENT_FIRST = 128  # of the same behind an argument in running text: all else but its place is a guess
+# Tokens that close a prompt four times as long ("Answer in JSON."): nobody moves what may be a value in front of them.
+ENDING = 64
 BY_PLACE = frozenset({ARGUMENT, APART})
 # What a text of the program that is not seen counts for, in tokens: in thresholds, never in figures.
 UNSEEN = 48
@@ -63,7 +65,7 @@ class Thresholds:
     """Below which cost a finding is only counted.
 
     ``lost_tokens`` is what the user asked for and holds for every kind. None: one block of sixteen
-    tokens, two where only a name speaks for the fault, and `DATA_FIRST` in one piece for data, which has to stand
+    tokens, two where only a name speaks for the fault (four at the end of a long prompt), and `DATA_FIRST` in one piece for data, which has to stand
     somewhere (`ARGUMENT_FIRST` where it is taken for data by its place alone). A profile with larger
     blocks hides nothing more: it loses whole blocks as soon as the text behind grows.
     """
@@ -86,11 +88,19 @@ class Thresholds:
         cost: Cost | None,
         profile: ProfileLike,
         variant: str = "",
+        before: int = 0,
     ) -> Status:
-        """Return whether a finding of this cost counts. A cost that nobody can know always does."""
-        if cost is None or cost.tokens >= self.of(kind, confidence, profile, variant):
+        """Return whether a finding of this cost counts. A cost that nobody can know always does.
+
+        ``before`` is the tokens of fixed text in front of the value.
+        """
+        if cost is None:
             return Status.ACTIVE
-        return Status.BELOW_THRESHOLD
+        least = self.of(kind, confidence, profile, variant)
+        guessed = self.lost_tokens is None and confidence is Confidence.LOW
+        if guessed and cost.tokens * 4 < before:
+            least = max(least, ENDING)
+        return Status.ACTIVE if cost.tokens >= least else Status.BELOW_THRESHOLD
 
 
 class Check(Protocol):

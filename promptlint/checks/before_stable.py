@@ -166,7 +166,12 @@ class BeforeStable:
             Status.BELOW_THRESHOLD
             if cause.variant == "snapshot" or (in_vain and behind.led(index, cause.scope))
             else thresholds.status(
-                kind, cause.confidence, None if history else assumed, measure.profile, cause.variant
+                kind,
+                cause.confidence,
+                None if history else assumed,
+                measure.profile,
+                cause.variant,
+                0 if unseen else sum(map(measure.tokens, range(index))),
             ),
             prompt=layout.name,
         )

@@ -83,6 +83,21 @@ def test_a_name_alone_needs_two_blocks() -> None:
     assert found.status is Status.ACTIVE
 
 
+def test_a_guess_before_the_end_of_a_long_prompt_needs_four_blocks() -> None:
+    guessed = cause(Kind.REQUEST_INPUT, R, confidence=Confidence.LOW)
+    seen = replace(guessed, confidence=Confidence.HIGH)
+    for made, before, behind, status in (
+        (guessed, 256, 63, Status.BELOW_THRESHOLD),
+        (guessed, 252, 63, Status.ACTIVE),
+        (guessed, 999, 64, Status.ACTIVE),
+        (seen, 999, 63, Status.ACTIVE),
+    ):
+        [found] = run(layout(text(before), hole(made), text(behind)))
+        assert found.status is status
+    [found] = run(layout(text(999), hole(guessed), text(10)), Thresholds(10))
+    assert found.status is Status.ACTIVE
+
+
 def test_data_may_stand_before_a_short_text() -> None:
     [found] = run(layout(hole(cause(Kind.RETRIEVED, R)), text(31)))
     assert found.status is Status.BELOW_THRESHOLD
