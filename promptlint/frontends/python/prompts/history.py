@@ -14,6 +14,7 @@ from promptlint.frontends.python.evaluate.machine import printed, unknown_like
 from promptlint.frontends.python.library.newest import is_newest
 from promptlint.frontends.python.readings import turns
 from promptlint.frontends.python.readings.beginnings import Beginning, beginning
+from promptlint.frontends.python.readings.heads import is_list_of_turns
 from promptlint.frontends.python.readings.rarely import is_called_when_full, is_large
 from promptlint.frontends.python.readings.speaking import speaks_to_a_model
 from promptlint.frontends.python.readings.unsent import is_never_sent
@@ -51,6 +52,10 @@ class HistoryWatch(ABC):
     @abstractmethod
     def observe(self, observation: Observation, about: Value | None = None) -> None:
         """Keep an observation; the recorder says how."""
+
+    @abstractmethod
+    def opened(self, m: Machine, first: ast.expr, value: Value, node: ast.expr, frame: Frame) -> None:
+        """The text of a message was set, or got more; the recorder keeps the conversation's first."""
 
     # ------------------------------------------------------------------ cut from the front
 
@@ -253,7 +258,11 @@ class HistoryWatch(ABC):
     ) -> None:
         """A method of an unknown list was called."""
         owner = callee.name.rsplit(".", 1)[0] if "." in callee.name else callee.name
-        if not HISTORY.search(owner):
+        list_ = node.func.value if isinstance(node.func, ast.Attribute) else None
+        if isinstance(list_, ast.Attribute) and list_.attr == "content" and method == "append" and given.args:
+            self.opened(m, list_.value, given.args[0], node, frame)
+        inserts = method == "insert" and list_ is not None and is_list_of_turns(list_)
+        if not (inserts or HISTORY.search(owner)):
             return
         if method == "insert" and len(given.args) == 2:
             cause = given.args[1].cause

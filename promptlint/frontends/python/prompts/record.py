@@ -16,6 +16,8 @@ from promptlint.frontends.python.prompts.emit import emitter_of
 from promptlint.frontends.python.prompts.keeping import Layouts
 from promptlint.frontends.python.prompts.requests import request, taken
 from promptlint.frontends.python.prompts.running import running
+from promptlint.frontends.python.readings.heads import is_list_of_turns, turns_headed_by
+from promptlint.frontends.python.readings.shapes import last_name
 from promptlint.frontends.python.readings.speaking import speaks_to_a_model
 from promptlint.frontends.python.values.forms import (
     holds_objects,
@@ -28,7 +30,6 @@ from promptlint.frontends.python.values.forms import (
     spoken,
 )
 from promptlint.frontends.python.values.naming import (
-    HISTORY,
     SENDS,
     called_name,
     describes_a_tool,
@@ -318,11 +319,11 @@ class Recorder(Layouts):
         """The text of a message was set: the first of a conversation stands in front of all its turns."""
         if self.silent or not isinstance(value, Str) or value.plain() is not None:
             return
-        if not (isinstance(first, ast.Subscript) and access.plain(m.evaluate(first.slice, frame)) == 0):
+        whole = turns_headed_by(first, node, frame.func.node if frame.func is not None else None)
+        if whole is None:
             return
-        name = getattr(first.value, "id", getattr(first.value, "attr", ""))
-        turns = m.evaluate(first.value, frame)
-        if not (HISTORY.search(name) or is_history(turns)):
+        name, turns = last_name(whole) or "", m.evaluate(whole, frame)
+        if not (is_list_of_turns(whole) or is_history(turns)):
             return
         place = frame.module.place(node)
         emitter = emitter_of(m)
@@ -330,7 +331,7 @@ class Recorder(Layouts):
         emitter.message += 1
         emitter.parts((Hole(place, name, "messages"),))
         layout = self._layout(m, f"{name} in {frame.where}", place, LayoutKind.PROMPT, Confidence.MEDIUM)
-        if set_again(m, first.value, turns, value, frame):
+        if isinstance(first, ast.Subscript) and set_again(m, whole, turns, value, frame):
             seen = Observation(
                 "history-rewritten", place, frame.module.text(node), confidence=Confidence.MEDIUM
             )

@@ -47,6 +47,7 @@ def compacting(body: Body) -> Seen:
     """Yield what a function does to a conversation that it gives back."""
     name = body.function.name
     yield from _summary_in_front(body)
+    yield from _in_front_of_kept(body)
     named = _PURPOSE.search(name) and not _OF_ONE.search(name)
     if not named and not _PURPOSE.search(body.owner):
         return
@@ -133,6 +134,31 @@ def _summary_in_front(body: Body) -> Seen:
             and _OF_MANY.search(node.args[-1].id)
         ):
             yield "history-rewritten", node
+
+
+def _in_front_of_kept(body: Body) -> Seen:
+    """Yield where one turn stands for those that a call has parted from the rest.
+
+    ``gone, kept = split(turns, budget)`` and ``[summary_turn(gone), *kept]``.
+    """
+    parted: set[str] = set()
+    converted: set[str] = set()
+    for node in body.of(ast.Assign):  # in the order of the text
+        target, value = node.targets[0], node.value
+        if isinstance(target, ast.Name) and isinstance(value, ast.ListComp):
+            one = value.generators[0]
+            if body.holds_turns(one.iter) and not one.ifs:
+                converted.add(target.id)
+        elif (
+            isinstance(target, ast.Tuple)
+            and isinstance(value, ast.Call)
+            and any(body.holds_turns(given) or last_name(given) in converted for given in value.args)
+        ):
+            parted |= {one.id for one in target.elts if isinstance(one, ast.Name)}
+    for made in body.of(ast.List) if parted else ():
+        first, rest = (made.elts[0], made.elts[-1]) if made.elts else (made, made)
+        if isinstance(rest, ast.Starred) and last_name(rest.value) in parted and _is_summary(first):
+            yield "history-rewritten", made
 
 
 def _in_loop_over_turns(call: ast.Call, body: Body) -> bool:

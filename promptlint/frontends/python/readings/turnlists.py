@@ -55,7 +55,8 @@ _NO_TURNS = re.compile(r"^(content|text|parts|blocks)$|tool_calls|^system|exampl
 
 # One turn, or text, that stands for several, and what makes it.
 SUMMARY = re.compile(
-    r"summar|compress|compact|condens|placeholder|omi(t|ss)|truncat|prun|(^|_)note(_|$)", re.IGNORECASE
+    r"summar|compress|compact|condens|placeholder|omi(t|ss)|elision|elided|truncat|prun|(^|_)note(_|$)",
+    re.IGNORECASE,
 )
 
 

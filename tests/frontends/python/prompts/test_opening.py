@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from textwrap import indent
 
 import pytest
 
@@ -127,3 +128,49 @@ def test_what_is_put_in_front_of_turns_that_are_not_known(program: Run, made: st
         f"    {made}\n    return OpenAI().chat.completions.create(messages={name})\n"
     )
     assert found.text.startswith(text)
+
+
+FOUND = """
+from openai import OpenAI
+def reply(messages, chat_ctx, retriever):
+    docs = retriever.search(messages[-1]['content'])
+    found = '\\n'.join(d.text for d in docs)
+{edit}
+    return OpenAI().chat.completions.create(model='m', messages=messages)
+"""
+
+
+@pytest.mark.parametrize(
+    ("edit", "codes"),
+    [
+        ("first = messages[0]\nfirst['content'] += found", ["PL107"]),
+        ("first = next(m for m in messages if m['role'] == 'system')\nfirst['content'] += found", ["PL107"]),
+        (
+            "for m in messages:\n    if m['role'] == 'system':\n        m['content'] += found\n        break",
+            ["PL107"],
+        ),
+        ("first = chat_ctx.items[0]\nfirst.content.append(found)", ["PL107"]),
+        # The newest message, another's, and a text that is the same each time.
+        ("last = messages[-1]\nlast['content'] += found", []),
+        ("for m in messages:\n    if m['role'] != 'system':\n        continue", []),
+        ("last = chat_ctx.items[-1]\nlast.content.append(found)", []),
+        ("first = messages[0]\nfirst['content'] += 'Be brief.'", []),
+        ("first = messages[0]\nfirst = pick(first)\nfirst['content'] += found", []),
+    ],
+)
+def test_the_first_message_by_another_name(program: Run, edit: str, codes: list[str]) -> None:
+    found = program(FOUND.format(edit=indent(edit, "    ")))
+    assert [
+        code for code in found.codes if code != "PL110"
+    ] == codes  # what is not known is not told by default
+
+
+def test_a_placeholder_that_is_filled_is_no_other_text(program: Run) -> None:
+    assert not program("""
+from openai import OpenAI
+def begin(self, messages):
+    for message in messages:
+        if message.role == 'system':
+            message.content = message.content.replace('<ROOT>', self.root())
+    return OpenAI().chat.completions.create(model='m', messages=messages)
+""").codes

@@ -230,3 +230,25 @@ def estimated(self):
     return summary_tokens + preserved_tokens
 """)
     assert not found.observations
+
+
+@pytest.mark.parametrize(
+    ("parts", "made", "told"),
+    [
+        ("gone, kept = split(messages, limit)", "[summary_turn(gone), *kept]", True),
+        ("gone, kept = split(messages, limit)", "[elision_marker(len(gone)), *kept]", True),
+        (
+            "full = [load(t) for t in messages]\n    gone, kept = split(full, limit)",
+            "[summary_turn(gone), *kept]",
+            True,
+        ),
+        # The system message was parted from them, and rows are no turns.
+        ("system, kept = split(messages, limit)", "[system, *kept]", False),
+        ("gone, kept = split(rows, limit)", "[summary_turn(gone), *kept]", False),
+    ],
+)
+def test_one_turn_for_those_that_a_call_has_parted_from_the_rest(
+    talking: Run, parts: str, made: str, told: bool
+) -> None:
+    found = talking(f"def fit(messages, rows, limit):\n    {parts}\n    return {made}\n")
+    assert seen(found) == ([("history-rewritten", made)] if told else [])
