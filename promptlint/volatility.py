@@ -56,6 +56,9 @@ _RIGHT = re.compile(
     re.IGNORECASE,
 )
 _CLASS = re.compile(r"(?:.*\.)?[A-Z]\w*[a-z]\w*(?:\[\])*", re.DOTALL)
+# Who the reader is; the goal beside it is the reader's own, and no user's.
+_READER = frozenset(("role", "persona", "backstory", "agent_role", "agent_name"))
+_AIMS = frozenset(("goal", "goals", "objective", "objectives", "retry_goal"))
 _SHARED = 3  # fields of a template that begin with the same word
 _READ = 400  # characters of a condition or loop that are looked at; some patterns are quadratic
 
@@ -66,7 +69,7 @@ def annotate(layout: Layout, catalog: Catalog) -> Layout:
     Literal text gets `RELEASE`. A hole that nothing is known about stays `UNKNOWN`.
     """
     segments: list[Segment] = []
-    program = _shared(layout)
+    program, own = _shared(layout), _own_aims(layout)
     asked: dict[Guard, Guard] = {}  # one condition stands around many segments
     for segment in layout.segments:
         for guard in segment.guards:
@@ -74,8 +77,10 @@ def annotate(layout: Layout, catalog: Catalog) -> Layout:
                 asked[guard] = _guard(guard, catalog)
         guards = tuple(asked[guard] for guard in segment.guards)
         known = replace(segment, guards=guards) if guards != segment.guards else segment
-        if known.is_hole:
+        if known.is_hole and _called(known) not in own:
             segments.append(_hole(known, catalog, program))
+        elif known.is_hole:
+            segments.append(known)
         else:
             segments.extend(_literal(known, catalog))
     # A template file may make anything: a page, a setup file, code.
@@ -129,6 +134,17 @@ def _shared(layout: Layout) -> str:
     words = Counter(name.partition("_")[0] for name in names if name.isupper() and "_" in name)
     word, times = max(words.items(), key=itemgetter(1), default=("", 0))
     return f"{word}_" if times >= _SHARED else ""
+
+
+def _called(hole: Segment) -> str:
+    return hole.origin.name or hole.origin.field
+
+
+def _own_aims(layout: Layout) -> frozenset[str]:
+    """Return the names of goals that are printed beside a role of the same owner: ``agent.goal`` beside ``agent.role``."""
+    named = [_called(segment).rpartition(".") for segment in layout.segments if segment.is_hole]
+    owners = {owner for owner, _, last in named if last in _READER}
+    return frozenset("".join(parts) for parts in named if parts[2] in _AIMS and parts[0] in owners)
 
 
 def _hole(segment: Segment, catalog: Catalog, program: str) -> Segment:
@@ -252,11 +268,18 @@ def _by_place(origin: Origin, catalog: Catalog) -> Cause | None:
     if unseen:
         return None
     names = filter(None, (origin.name, origin.field, origin.given))
-    if not origin.given or any(catalog.is_chosen(name) for name in names):
+    if not origin.given or any(catalog.is_chosen(name) for name in names) or _is_vocabulary(origin):
         return None
     same = origin.shown == origin.given
     what = f"`{origin.shown}` " + ("(an argument)" if same else f"(from the argument `{origin.given}`)")
     return Cause(Kind.REQUEST_INPUT, Scope.REQUEST, what, Confidence.LOW, variant=ARGUMENT)
+
+
+def _is_vocabulary(origin: Origin) -> bool:
+    """Tell whether a list that was given is printed as it is: the words to choose from, ``", ".join(labels)``."""
+    one = re.fullmatch(rf"{re.escape(origin.given)}\[\d+\]", origin.expression)
+    joined = ".join(" in origin.expression and origin.name in (origin.given, f"{origin.given}[]")
+    return one is not None or joined
 
 
 def _of_history(name: str, catalog: Catalog) -> Volatile | None:

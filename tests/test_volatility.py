@@ -232,3 +232,36 @@ def test_a_word_that_all_fields_begin_with_is_their_programs(
     found = annotate(Layout("p", PLACE, tuple(map(hole, names))), CATALOG).segments
     assert [segment.cause.kind if segment.cause else None for segment in found] == kinds
     assert all(segment.cause is None or f"`{segment.origin.name}`" in segment.cause.what for segment in found)
+
+
+@pytest.mark.parametrize(
+    ("others", "kind"),
+    [
+        (["agent.role"], None),
+        (["agent.backstory", "question"], None),
+        (["user.role"], Kind.REQUEST_INPUT),  # somebody else's
+        (["question"], Kind.REQUEST_INPUT),
+    ],
+)
+def test_a_goal_beside_a_role_is_the_readers_own(others: list[str], kind: Kind | None) -> None:
+    found = annotate(Layout("p", PLACE, tuple(map(hole, [*others, "agent.goal"]))), CATALOG).segments[-1]
+    assert (found.cause.kind if found.cause else None) is kind
+
+
+@pytest.mark.parametrize(
+    ("expression", "name", "kind"),
+    [
+        ("sounds[0]", "sounds", None),
+        ("', '.join(sounds)", "sounds", None),
+        ("', '.join(tones)", "sounds[]", None),
+        ("one", "sounds[]", Kind.REQUEST_INPUT),  # a line for each
+        ("sounds", "sounds", Kind.REQUEST_INPUT),
+        ("sounds[0].wave", "sounds[].wave", Kind.REQUEST_INPUT),
+    ],
+)
+def test_a_list_that_is_printed_as_it_is_given_is_a_choice(
+    expression: str, name: str, kind: Kind | None
+) -> None:
+    origin = Origin(OriginKind.VARIABLE, expression, name, given="sounds")
+    found = one(Segment(PLACE, None, origin))
+    assert (found.cause.kind if found.cause else None) is kind

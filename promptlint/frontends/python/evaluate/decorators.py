@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from promptlint.frontends.python.evaluate import functions
+from promptlint.frontends.python.evaluate.bodies import shape_changes
 from promptlint.frontends.python.evaluate.machine import Frame, Machine
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.values import FuncV, Obj, Value
@@ -51,7 +52,7 @@ def registers(node: ast.expr, frame: Frame) -> bool:
     known = frame.names.get(node.id) if isinstance(node, ast.Name) else None
     if isinstance(known, Obj) and known.cls is not None:
         return True
-    return isinstance(known, FuncV) and functions.shape_changes(known)
+    return isinstance(known, FuncV) and shape_changes(known)
 
 
 def _adds_text(func: FuncV) -> bool:

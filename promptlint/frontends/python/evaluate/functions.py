@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from promptlint.frontends.python.evaluate import access, hints, objects, overriding
+from promptlint.frontends.python.evaluate.bodies import shape, shape_changes, worth
 from promptlint.frontends.python.evaluate.entering import entered
 from promptlint.frontends.python.evaluate.machine import (
     MAX_DEPTH,
@@ -19,18 +19,12 @@ from promptlint.frontends.python.evaluate.machine import (
     passed,
 )
 from promptlint.frontends.python.evaluate.twins import Like, Twins, twin
-from promptlint.frontends.python.syntax.nodes import Definition, children, remembered, statements, walk
+from promptlint.frontends.python.syntax.nodes import remembered, statements, walk
 from promptlint.frontends.python.syntax.slicing import (
-    FORWARDING,
-    asks_a_model,
-    digest,
-    forwards,
-    parameters,
-    prints_into,
     skipped,
     tells_of_prompts,
 )
-from promptlint.frontends.python.values.naming import CONSTRUCTORS, called_name
+from promptlint.frontends.python.values.naming import called_name, is_prompt_name
 from promptlint.frontends.python.values.pieces import worst
 from promptlint.frontends.python.values.values import (
     NONE,
@@ -56,7 +50,6 @@ ITERATING = ("__iter__", "__aiter__")  # what a loop runs over is not of its bud
 # The default of an argument that is a file, whose text is another matter than a setting.
 _FILE = re.compile(r"[\w./:-]*[\w-]\.(?:txt|md|prompt|j2|jinja2?|ya?ml|json|toml)")
 MAX_PARTS = 4  # objects within one another of which the same method is run
-SMALL = 30  # a function with fewer statements is always worth a look
 
 
 def enter(
@@ -195,26 +188,6 @@ def _run(m: Machine, func: FuncV, frame: Frame, *, whole: bool = False) -> Value
     return combine(frame.returns)
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """What a function's body contains, found once."""
-
-    generates: bool
-    worth: bool
-    changes: bool  # assigns to attributes or items, or grows a collection
-
-
-def _generates(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    stack: list[ast.AST] = list(node.body)
-    while stack:
-        child = stack.pop()
-        if isinstance(child, (ast.Yield, ast.YieldFrom)):
-            return True
-        if not isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
-            stack.extend(children(child))
-    return False
-
-
 def invoke(
     m: Machine,
     func: FuncV,
@@ -245,6 +218,14 @@ def invoke(
                 cause = None  # a set that goes down a recursion holds what was visited
         one = Unknown(place, name=func.name, path=f"{func.name}()", cause=cause)
         # Of a method that does nothing, its annotation is all there is.
+        if (
+            not recursive
+            and m.exhausted
+            and len(m.stack) < MAX_DEPTH
+            and worth(func)
+            and _builds_a_prompt(m, func)
+        ):
+            return _returned(_on_its_own(m, func, args, keywords, rest, place), func, place)
         return hints.returned(one, func) if overriding.is_abstract(func) else one
     # Each further level gets half: what a prompt takes from far away is small. What a constructor sets last
     # is missed as much as what it sets first.
@@ -286,6 +267,9 @@ def invoke(
         m.reach = min(m.reach, reach)
     if spent:
         func.ran = False  # not to its end: a worker is entered for itself then
+        if _builds_a_prompt(m, func):
+            value = _on_its_own(m, func, args, keywords, rest, place)
+            return _returned(value, func, place)
     if spent and isinstance(value, Const) and value.value is None:
         value = Unknown(place, name=func.name, path=f"{func.name}()")  # cut before it returned anything
     if objects.is_cached(func):
@@ -299,6 +283,34 @@ def invoke(
         table[key, budget if spent else None] = Kept(value, alive, frozenset(reads), m.steps - begun)
         value = fresh(m, value, alive, alive)
     return _returned(value, func, place)
+
+
+def _builds_a_prompt(m: Machine, func: FuncV) -> bool:
+    return not m.apart and is_prompt_name(func.name) and not isinstance(func.node, ast.Lambda)
+
+
+def _on_its_own(
+    m: Machine,
+    func: FuncV,
+    args: Sequence[Value],
+    keywords: dict[str, Value],
+    rest: Value | None,
+    place: Place,
+) -> Value:
+    """Run a function that builds a prompt with a budget of its own, where what calls it has no more for it."""
+    reads = {func.module.owner(func.node)}
+    inner = Frame(
+        func.module, {}, func, func.cls, args[0] if func.cls and args else None, func.closure, depth=0
+    )
+    m.apart = True
+    try:
+        with m.afresh([func.node], MAX_STEPS), m.recorder.into([]), m.project.reading(reads):
+            bind(m, func, args, keywords, inner, place, rest)
+            value = _run(m, func, inner)
+    finally:
+        m.apart = False
+    m.project.reads |= reads
+    return value
 
 
 def _goes_to_another(m: Machine, func: FuncV, args: Sequence[Value], frame: Frame) -> bool:
@@ -315,11 +327,6 @@ def _wrap(m: Machine, func: FuncV) -> None:
         reads = func.module.reads
         with m.afresh([func.node], MAX_CALL_STEPS), m.recorder.into([]), m.project.reading(reads):
             func.wrapper = wrapping()
-
-
-def shape_changes(func: FuncV) -> bool:
-    """Tell whether a call can change what it is given."""
-    return not isinstance(func.node, ast.Lambda) and shape(func.node).changes
 
 
 def _returned(value: Value, func: FuncV, place: Place) -> Value:
@@ -389,40 +396,6 @@ def _mark_shallow(value: Value) -> object:
     if isinstance(value, DictV):
         return ("dict", tuple((k, id(i.value)) for k, i in value.entries.items()), tuple(map(id, value.rest)))
     return id(value)
-
-
-def worth(func: FuncV) -> bool:
-    """Tell whether running a function can give text, or change an object that becomes one."""
-    return isinstance(func.node, ast.Lambda) or shape(func.node).worth
-
-
-@remembered
-def shape(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Shape:
-    """Return the shape of a function."""
-    every = statements(node.body)
-    given = parameters(node)
-    texts = gives = alters = yields = False
-    for statement in every:  # grows meanwhile
-        if isinstance(statement, ast.Raise) or (
-            isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-        ):
-            continue  # an error's text, a docstring
-        if isinstance(statement, Definition):
-            every += statements(statement.body)
-        found = digest(statement)
-        texts = texts or found.texts
-        alters = alters or found.alters
-        yields = yields or found.yields
-        gives = gives or found.yields_value or (isinstance(statement, ast.Return) and bool(statement.value))
-    changes = (
-        alters
-        or any(prints_into(s, given) for s in every)
-        or node.name in CONSTRUCTORS
-        or (len(every) <= FORWARDING and any(map(forwards, every)))
-    )
-    sends = asks_a_model(node)  # what it is given is sent, whether or not it returns the answer
-    worth = (gives or changes or sends) and (texts or sends or len(every) <= SMALL)
-    return Shape(yields and _generates(node), worth, changes)
 
 
 def bind(

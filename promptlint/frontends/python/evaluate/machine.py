@@ -143,6 +143,7 @@ class Machine:
         self.steps = 0
         self.limit = MAX_STEPS
         self.exhausted = False
+        self.apart = False  # while a function that builds a prompt is run for one that has no steps left
         self.reserve = RESERVE
         self.long: set[ast.AST] = set()  # functions for which the reserve was no use
         self.reach = MAX_DEPTH  # the outermost call under way for which a recursion was cut

@@ -21,7 +21,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from promptlint.frontends.python.evaluate import calls, functions, linking
+from promptlint.frontends.python.evaluate import calls, linking
+from promptlint.frontends.python.evaluate.bodies import shape_changes
 from promptlint.frontends.python.evaluate.machine import MAX_STEPS, Frame, Machine
 from promptlint.frontends.python.syntax.nodes import Definition
 from promptlint.frontends.python.values.arguments import Arguments
@@ -136,7 +137,7 @@ def _keeps(m: Machine, module: Module, other: Module, node: ast.expr) -> bool:
     if isinstance(value, ModuleV) and path:
         value = linking.shared(m, value.module, path.pop())
     if isinstance(value, FuncV):
-        return value.module is module and (called or functions.shape_changes(value))
+        return value.module is module and (called or shape_changes(value))
     if isinstance(value, ClassV):
         return value.module is module and bool(path) and not called
     return (

@@ -33,9 +33,6 @@ MIN_FORM = 200  # known characters of a text that is taken for a prompt by nothi
 _SIGNS = ("{", "%(", "$", "<<", "[[", "!<")
 # The words in front of a field that the author of the program fills: "… in the following JSON format: {response}".
 _OF_THE_PROGRAM = re.compile(r"(?:format|schema|structure|template|syntax|格式|结构)\W{0,8}$", re.IGNORECASE)
-# Who the reader is; the goal beside it is the reader's own, and no user's.
-_READER = frozenset(("role", "persona", "backstory", "agent_role", "agent_name"))
-_AIMS = frozenset(("goal", "goals", "objective", "objectives", "retry_goal"))
 _FIELD = re.compile(r"(?<!\{)\{([a-z]\w*)\}(?!\})")
 _SYSTEM = re.compile(r"(?:base_|current_|original_)?(?:system|sys)_(?:prompt|message|instructions?|text)")
 _KIND = re.compile(r"(?:_template)?(?:_(?:[a-z]{2}|english|chinese))?$", re.IGNORECASE)
@@ -142,13 +139,11 @@ def _cut(m: Machine, parts: tuple[Part, ...], style: str) -> tuple[Part, ...]:
 
 def _fields(segments: tuple[Segment, ...]) -> Iterator[Segment]:
     """Yield the pieces of a template; of a field nothing is known but its place and its name there."""
-    reader = not _READER.isdisjoint(s.origin.name for s in segments)
     before = ""
     for segment in segments:
         origin = segment.origin
         if segment.text is None and origin.kind is OriginKind.VARIABLE and segment.cause is None:
-            of_program = _OF_THE_PROGRAM.search(before[-40:]) or (reader and origin.name in _AIMS)
-            name = "" if of_program else origin.name
+            name = "" if _OF_THE_PROGRAM.search(before[-40:]) else origin.name
             segment = replace(segment, origin=replace(origin, name="", field=name, given=name))
         elif segment.text is not None:
             segment = replace(segment, scope=Scope.RELEASE)

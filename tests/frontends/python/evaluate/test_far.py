@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from tests.frontends.python.build import LONG, Program
 
 Run = Callable[..., Program]
@@ -100,3 +102,27 @@ class Worker(Base):
         self.talk.messages.pop(1)
 """
     assert [seen.what for seen in program(HEAD + text).observations] == ["history-cut"]
+
+
+@pytest.mark.parametrize(("name", "codes"), [("system_prompt", {"PL107"}), ("opening", set())])
+def test_what_builds_a_prompt_is_run_to_its_end_for_who_has_no_steps_left(
+    program: Run, name: str, codes: set[str]
+) -> None:
+    """Twenty calls of sixty statements are more than a call may spend; a function of another name is cut there."""
+    body = "\n".join(f"        out.append(f'line {{key}} number {n}')" for n in range(60))
+    lines = "\n".join(f"        parts.append(self.kept(key + '{n}'))" for n in range(20))
+    found = program(f"""
+class Chat:
+    def kept(self, key):
+        out = []
+{body}
+        return ' '.join(out)
+    def {name}(self, key):
+        parts = []
+{lines}
+        parts.append(f'Known: {{self.store.recall(key)}}')
+        return '\\n'.join(parts)
+    def ask(self, key):
+        return [{{'role': 'system', 'content': self.{name}(key) + {LONG!r}}}, {{'role': 'user', 'content': 'Go on'}}]
+""")
+    assert {code for code in found.codes if code == "PL107"} == codes
