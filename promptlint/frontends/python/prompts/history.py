@@ -14,7 +14,7 @@ from promptlint.frontends.python.evaluate.machine import printed, unknown_like
 from promptlint.frontends.python.library.newest import is_newest
 from promptlint.frontends.python.readings import turns
 from promptlint.frontends.python.readings.beginnings import Beginning, beginning
-from promptlint.frontends.python.readings.heads import is_list_of_turns
+from promptlint.frontends.python.readings.heads import asks_of_first, is_list_of_turns
 from promptlint.frontends.python.readings.rarely import is_called_when_full, is_large
 from promptlint.frontends.python.readings.speaking import speaks_to_a_model
 from promptlint.frontends.python.readings.unsent import is_never_sent
@@ -282,6 +282,7 @@ class HistoryWatch(ABC):
             and access.plain(given.args[0]) in (0, 1)
             and isinstance(node.func, ast.Attribute)
             and not _of_system(m)
+            and not _mends_front(m, node.func.value, frame)
             and not _put_back(frame.module.text(node.func.value), access.plain(given.args[0]), frame)
             and _talks_to_model(frame)
         ):
@@ -291,6 +292,14 @@ class HistoryWatch(ABC):
 def _of_system(m: Machine) -> bool:
     """Tell whether a condition asks for the system's message: a provider that takes its text beside the turns gets it there."""
     return any("system" in g.expression.lower() for g in m.guards if g.kind == "if")
+
+
+def _mends_front(m: Machine, turns: ast.expr, frame: Frame) -> bool:
+    """Tell whether a condition asks what the first turn is: a tool's result without its call cannot be sent."""
+    func = frame.func
+    return func is not None and any(
+        asks_of_first(g.expression, turns, func.node) for g in m.guards if g.kind in ("if", "while")
+    )
 
 
 def settle(layout: Layout) -> Layout:

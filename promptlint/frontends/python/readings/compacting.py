@@ -16,6 +16,7 @@ import ast
 import re
 
 from promptlint.frontends.python.readings import turns
+from promptlint.frontends.python.readings.rarely import SHARE
 from promptlint.frontends.python.readings.shapes import is_message, last_name, parts_of
 from promptlint.frontends.python.readings.turnlists import (
     OF_TALK,
@@ -25,6 +26,7 @@ from promptlint.frontends.python.readings.turnlists import (
     Seen,
     is_turns,
     is_turns_name,
+    says_messages,
 )
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.naming import HISTORY
@@ -61,14 +63,14 @@ def compacting(body: Body) -> Seen:
         if isinstance(node, ast.Return) and node.value is not None:
             values = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
             for value in values:
-                yield from _rearranged(value, node, given)
+                yield from _rearranged(value, node, given, body)
         elif isinstance(node, ast.Assign):
             target = _turn_of_text(node.targets[0])
             if isinstance(target, ast.Subscript):
                 if is_turns(target.value) or last_name(target.value) in copies:
                     yield from _set_inside(target, node, body.function)
             elif last_name(target) in given or _kept(target):
-                yield from _rearranged(node.value, node, given)
+                yield from _rearranged(node.value, node, given, body)
 
 
 def _divides(body: Body) -> bool:
@@ -215,7 +217,22 @@ def _given_back(body: Body) -> frozenset[str]:
         if value is not None:
             out |= {name for part in parts_of(value) if (name := last_name(part)) is not None}
             out |= {name for part in _handed_on(value) if (name := last_name(part)) is not None}
-    return frozenset(out)
+    return frozenset(out | _by_way_of(body, out))
+
+
+def _by_way_of(body: Body, given: set[str]) -> set[str]:
+    """Return the names that are given back by way of calls, of a function that says that it returns messages.
+
+    ``kept = mended(system, kept)`` and ``return checked(kept)``.
+    """
+    if not says_messages(body.function.returns):
+        return set()
+    calls = [node.value for node in body.of(ast.Return) if isinstance(node.value, ast.Call)]
+    names = given | {one.id for call in calls for one in call.args if isinstance(one, ast.Name)}
+    for node in reversed(body.of(ast.Assign)):
+        if isinstance(node.value, ast.Call) and last_name(node.targets[0]) in names:
+            names |= {one.id for one in node.value.args if isinstance(one, ast.Name)}
+    return names
 
 
 def _handed_on(value: ast.expr) -> list[ast.expr]:
@@ -244,7 +261,7 @@ def _kept(target: ast.expr) -> bool:
     return isinstance(target, ast.Attribute) and HISTORY.search(target.attr) is not None
 
 
-def _rearranged(value: ast.expr, node: ast.AST, given: frozenset[str]) -> Seen:
+def _rearranged(value: ast.expr, node: ast.AST, given: frozenset[str], body: Body) -> Seen:
     parts = list(parts_of(value))
     if not parts:
         return
@@ -254,7 +271,7 @@ def _rearranged(value: ast.expr, node: ast.AST, given: frozenset[str]) -> Seen:
         or _made_of_summaries(value)
     ):
         yield "history-rewritten", node
-    elif any(map(_from_somewhere, parts)) or any(map(_filtered, parts)):
+    elif any(_from_somewhere(part, body) for part in parts) or any(map(_filtered, parts)):
         yield "history-cut", node
 
 
@@ -296,12 +313,27 @@ def _several(name: str) -> bool:
     return name.endswith("s") and is_turns_name(name)
 
 
-def _from_somewhere(node: ast.expr) -> bool:
+def _in_a_large_step(bound: ast.expr | None, body: Body) -> bool:
+    """Tell whether a part of a list begins at its half or third: so much goes at once that the next cut is far away."""
+    if isinstance(bound, ast.Name):
+        bound = next((n.value for n in body.of(ast.Assign) if last_name(n.targets[0]) == bound.id), None)
+    return (
+        isinstance(bound, ast.BinOp)
+        and isinstance(bound.op, ast.FloorDiv | ast.Div)
+        and isinstance(bound.left, ast.Call)
+        and last_name(bound.left.func) == "len"
+        and (body.number(bound.right) or SHARE + 1) <= SHARE
+    )
+
+
+def _from_somewhere(node: ast.expr, body: Body) -> bool:
     """Tell whether an expression is a conversation from an index that was worked out, or its last turns."""
     if not (isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and is_turns(node.value)):
         return False
     lower = node.slice.lower
-    return node.slice.upper is None and lower is not None and not isinstance(lower, ast.Constant)
+    if node.slice.upper is not None or lower is None or isinstance(lower, ast.Constant):
+        return False
+    return not _in_a_large_step(lower, body)
 
 
 def _filtered(node: ast.expr) -> bool:

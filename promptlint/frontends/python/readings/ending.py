@@ -211,7 +211,7 @@ def _follow(out: Ending) -> None:
         out.runs.append(run)
         if run.backwards:
             out.counted |= grows(inside) - set_in(inside)
-            out.names |= out.counted | _remembered(inside) | _first_of_pair(loop)
+            out.names |= out.counted | _remembered(inside) | _found_at(run) | _first_of_pair(loop)
             out.lists |= {
                 name
                 for to, value in added_to(inside)
@@ -244,10 +244,39 @@ def _is_looked_up(node: ast.expr, body: Body) -> bool:
 def _over(out: Ending, loop: ast.For | ast.AsyncFor, inside: list[ast.AST]) -> Run | None:
     how = order(loop.iter)
     if not out.is_turns(how.whole):
-        return None
+        return _up_to_place(out, loop, inside)
     older = how.upper is not None and (is_negative(how.upper) or out.late(how.upper))
     turns = derived_from(names_of(loop.target), inside)
     return Run(loop, inside, how.backwards, older, turns, _places(loop, *inside))
+
+
+def _up_to_place(out: Ending, loop: ast.For | ast.AsyncFor, inside: list[ast.AST]) -> Run | None:
+    """Return a loop over the places in front of one that was found from the end: ``for i in range(newest): turns[i]``."""
+    if not (
+        isinstance(loop.iter, ast.Call)
+        and called_name(loop.iter) == "range"
+        and loop.iter.args
+        and out.late(loop.iter.args[:2][-1])
+    ):
+        return None
+    places = names_of(loop.target)
+    if not any(
+        isinstance(n, ast.Subscript) and last_name(n.slice) in places and out.is_turns(n.value)
+        for n in inside
+    ):
+        return None
+    return Run(loop, inside, False, True, derived_from(places, inside), places)
+
+
+def _found_at(run: Run) -> frozenset[str]:
+    """Return what a loop sets to the place that it has come to: ``newest = i``."""
+    return frozenset(
+        n.targets[0].id
+        for n in run.inside
+        if isinstance(n, ast.Assign)
+        and isinstance(n.targets[0], ast.Name)
+        and last_name(n.value) in run.places
+    )
 
 
 def _counting_down(out: Ending, loop: ast.While, inside: list[ast.AST]) -> Run | None:

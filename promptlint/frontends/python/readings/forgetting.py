@@ -34,7 +34,7 @@ from promptlint.frontends.python.readings.turnlists import (
     is_summary_name,
     is_turns,
 )
-from promptlint.frontends.python.syntax.nodes import walk
+from promptlint.frontends.python.syntax.nodes import remembered, walk
 from promptlint.frontends.python.values.naming import HISTORY
 
 _TEXT = frozenset({"content", "text", "message"})
@@ -75,7 +75,7 @@ def forgetting(body: Body) -> Seen:
                 yield "history-cut", node
             elif isinstance(node.func, ast.Attribute) and _MEMORY.search(last_name(node.func.value) or ""):
                 owner = ast.unparse(node.func.value)
-                if called == "clear" and not node.args:
+                if called == "clear" and not node.args and id(node) not in _given_up(function):
                     emptied[owner] = node
                 elif called in _ADDING and owner in emptied and _summarises(function):
                     emptying = emptied.pop(owner)
@@ -83,6 +83,25 @@ def forgetting(body: Body) -> Seen:
                         yield "history-cut", emptying
                 elif called in _TAKING and len(node.args) == 1 and _in_front_of_last(node.args[0]):
                     yield "history-cut", node
+
+
+@remembered
+def _given_up(function: ast.AST) -> frozenset[int]:
+    """Return the calls in whose block an error is raised, whatever else: nobody goes on from there."""
+    blocks = (b for n in walk(function) for b in (getattr(n, "body", None), getattr(n, "orelse", None)))
+    return frozenset(
+        id(one.value)
+        for block in blocks
+        if isinstance(block, list) and block and _raises(block[-1])
+        for one in block
+        if isinstance(one, ast.Expr)
+    )
+
+
+def _raises(last: ast.stmt) -> bool:
+    if isinstance(last, ast.If) and last.orelse:
+        return _raises(last.body[-1]) and _raises(last.orelse[-1])
+    return isinstance(last, ast.Raise)
 
 
 def _puts_back(call: ast.Call, body: Body) -> bool:

@@ -15,11 +15,12 @@ import ast
 import re
 from collections.abc import Iterator
 
-from promptlint.frontends.python.readings.shapes import last_name
-from promptlint.frontends.python.syntax.nodes import walk
+from promptlint.frontends.python.readings.shapes import last_name, names_of
+from promptlint.frontends.python.syntax.nodes import remembered, walk
 from promptlint.frontends.python.values.naming import HISTORY, called_name
 
 _SYSTEM = re.compile(r"\b(system|developer)\b", re.IGNORECASE)
+_WORD = re.compile(r"\w+")
 # Contexts of voice agents keep their turns as items.
 _KEEPS_ITEMS = re.compile(r"(^|_)(chat_ctx|chat_context|chat_history|history|conversation|context)$")
 
@@ -40,6 +41,27 @@ def turns_headed_by(first: ast.expr, at: ast.AST, func: ast.AST | None) -> ast.e
         return None
     found = list(_lists(first.id, at, func))
     return found[0] if len(found) == 1 else None
+
+
+@remembered
+def _read_of_first(func: ast.AST) -> dict[str, frozenset[str]]:
+    """Return the names that hold the first element of a list, or something of that, by how the list is written."""
+    found: dict[str, set[str]] = {}
+    for node in walk(func):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            if (whole := _of_first(node.value)) is not None:
+                found.setdefault(ast.unparse(whole), set()).add(node.targets[0].id)
+            for names in found.values():
+                if not names.isdisjoint(names_of(node.value)):
+                    names.add(node.targets[0].id)
+    return {whole: frozenset(names) for whole, names in found.items()}
+
+
+def asks_of_first(condition: str, whole: ast.expr, func: ast.AST) -> bool:
+    """Tell whether a condition asks what the first element of a list is: ``first["role"] != "user"``."""
+    written = ast.unparse(whole)
+    names = _read_of_first(func).get(written, frozenset())
+    return f"{written}[0]" in condition or not names.isdisjoint(_WORD.findall(condition))
 
 
 def _of_first(node: ast.expr) -> ast.expr | None:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from promptlint.frontends.python.syntax.nodes import definitions, remembered, walk
 from promptlint.frontends.python.values.naming import called_name
 
-_SHARE = 3  # of a full list, one part of so many goes at least
+SHARE = 3  # of a full list, one part of so many goes at least
 _SOME = 60.0  # stands for a number that is not known, but named
 _MOST = 1e12  # elements
 _DEEP = 6
@@ -39,7 +39,7 @@ _ROUNDS = frozenset({"ceil", "floor", "int", "round"})
 
 def is_large(limit: float, *, kept: float | None = None, gone: float | None = None) -> bool:
     """Tell whether a third of a full list or more goes at once."""
-    return _SHARE * (limit - kept if kept is not None else gone or 0) >= limit
+    return SHARE * (limit - kept if kept is not None else gone or 0) >= limit
 
 
 def is_rare(kept: ast.expr, test: ast.expr, set_to: Mapping[str, ast.expr]) -> bool:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from promptlint.frontends.python.readings.shapes import last_name
 from promptlint.frontends.python.syntax.nodes import parameters, walk
 from promptlint.frontends.python.values.modules import Module
 from promptlint.frontends.python.values.naming import called_name
@@ -40,6 +41,7 @@ _SHOWN = frozenset(
 )  # folders of what shows conversations to people
 _SAID = frozenset({"content", "parts", "text", "tool_calls", "tool_call_id"})
 _COPIES = frozenset({"dict", "replace"})
+_TURN = re.compile(r"(^|_)(msg|message|turn|m)$", re.IGNORECASE)
 _SPEAKERS = frozenset(
     {"system", "developer", "user", "human", "assistant", "ai", "model", "tool", "function"}
 )
@@ -53,6 +55,8 @@ def speaks_to_a_model(module: Module) -> bool:
     asked: set[str] = set()  # what is read of things: ``m.role``, ``m["content"]``
     for node in walk(module.tree):
         if any(map(_is_of_models, _names(node))) or _is_message(node) or _imports_library(node):
+            return True
+        if _asks_who_spoke(node):
             return True
         asked |= _asked(node)
     return "role" in asked and not asked.isdisjoint(_SAID)
@@ -111,6 +115,17 @@ def _is_message(node: ast.AST) -> bool:
         return False
     role = given["role"]
     return not isinstance(role, ast.Constant) or role.value in _SPEAKERS
+
+
+def _asks_who_spoke(node: ast.AST) -> bool:
+    """Tell whether a comparison asks for the role of a turn: ``msg.role == "user"``. Users have roles too."""
+    return (
+        isinstance(node, ast.Compare)
+        and isinstance(node.left, ast.Attribute)
+        and node.left.attr == "role"
+        and _TURN.search(last_name(node.left.value) or "") is not None
+        and getattr(node.comparators[0], "value", None) in _SPEAKERS
+    )
 
 
 def _asked(node: ast.AST) -> set[str]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TypeGuard, TypeVar
+from typing import TypeVar
 
 from promptlint.frontends.python.readings.rarely import reckoned
 from promptlint.frontends.python.readings.shapes import (
@@ -25,7 +25,7 @@ from promptlint.frontends.python.readings.shapes import (
     order,
 )
 from promptlint.frontends.python.syntax.nodes import parameters, walk, within
-from promptlint.frontends.python.values.naming import HISTORY, called_name, is_about_marks
+from promptlint.frontends.python.values.naming import HISTORY, OTHER_HISTORY, called_name, is_about_marks
 
 _OF_MESSAGES = re.compile(
     r"(?:list|List|Sequence|Iterable|MutableSequence|deque|Deque)\[.*(?:Message|MessageParam|ChatTurn)\w*\b"
@@ -186,7 +186,7 @@ def is_turns(node: ast.AST) -> bool:
 @lru_cache(maxsize=4096)
 def is_turns_name(name: str) -> bool:
     """Tell whether a name is one of a list of turns."""
-    if _ABOUT.search(name):
+    if _ABOUT.search(name) or OTHER_HISTORY.search(name):
         return False
     return _TURNS.search(name) is not None or HISTORY.search(name) is not None
 
@@ -196,8 +196,7 @@ def _conversations(body: Body, kept: frozenset[str]) -> frozenset[str]:
     names = set(kept) | {
         arg.arg
         for arg in parameters(body.function)
-        if HISTORY.search(arg.arg)
-        or (_may_be_generic(arg.annotation) and _OF_MESSAGES.search(ast.unparse(arg.annotation)))
+        if HISTORY.search(arg.arg) or says_messages(arg.annotation)
     }
     names |= set(_run_over(body))
     if OF_TALK.search(body.owner):
@@ -354,8 +353,11 @@ def _is_pair(node: ast.expr) -> bool:
     )
 
 
-def _may_be_generic(annotation: ast.expr | None) -> TypeGuard[ast.expr]:
-    return annotation is not None and not isinstance(annotation, (ast.Name, ast.Attribute))
+def says_messages(annotation: ast.expr | None) -> bool:
+    """Tell whether something is annotated as a list of messages: ``list[ChatMessage]``."""
+    if annotation is None or isinstance(annotation, (ast.Name, ast.Attribute)):
+        return False
+    return _OF_MESSAGES.search(ast.unparse(annotation)) is not None
 
 
 def _is_done(node: ast.expr, name: str) -> bool:

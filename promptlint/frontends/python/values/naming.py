@@ -30,9 +30,15 @@ NOT_SENT = re.compile(
     r"capture|set_attribute|add_row|markdown|header|caption))$|Error$|Exception$"
 )
 
-# Names of the turns of a conversation. Others keep histories too: of what was called, typed, built or searched for.
+# Others keep histories too: of what was called, run, typed, built or searched for.
+OTHER_HISTORY = re.compile(
+    r"(?:call|run|job|failure|error|request|login|search|browse\w*|command|input|tool_name|build|price|version|undo|git)s?_hist",
+    re.IGNORECASE,
+)
+
+# Names of the turns of a conversation.
 HISTORY = re.compile(
-    r"^(?!.*(?:call|request|login|search|browse\w*|command|input|tool_name|build|price|version|undo|git)s?_hist)"
+    rf"^(?!.*{OTHER_HISTORY.pattern})"
     r"(?!.*(?:queued|pending|unread)_)"  # nothing of them was sent
     r"(?:.*[._])?(messages|history(_(items|messages|entries|list|turns))?|hist|turns|conversation|transcript|dialog(ue)?|chat_history|"
     r"msgs|chat_log|convo|to_input_list)\d*(\[\])*$",

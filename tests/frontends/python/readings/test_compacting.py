@@ -252,3 +252,23 @@ def test_one_turn_for_those_that_a_call_has_parted_from_the_rest(
 ) -> None:
     found = talking(f"def fit(messages, rows, limit):\n    {parts}\n    return {made}\n")
     assert seen(found) == ([("history-rewritten", made)] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("returns", "cut", "told"),
+    [
+        ("list[Message]", "messages[-most:]", True),
+        ("list[Message]", "messages[gone * 2:]", True),
+        # Half of them at once is rare, and what is given back may be anything.
+        ("list[Message]", "messages[len(messages) // 2:]", False),
+        ("str", "messages[-most:]", False),
+    ],
+)
+def test_turns_that_are_given_back_by_way_of_calls(talking: Run, returns: str, cut: str, told: bool) -> None:
+    found = talking(f"""
+def truncate(messages, most, gone) -> {returns}:
+    kept = {cut}
+    result = with_user(kept, messages)
+    return checked(result)
+""")
+    assert seen(found) == ([("history-cut", f"kept = {cut}")] if told else [])

@@ -346,3 +346,33 @@ async def stream(self, app, messages):
         yield out
 """)
     assert bool(found.observations) is told
+
+
+@pytest.mark.parametrize(
+    ("bound", "edit", "changed"),
+    [
+        ("newest", "turn['content'] = turn['content'][:9]", ["turn['content']"]),
+        (
+            "newest",
+            "for block in turn.get('content', []):\n            block['text'] = block['text'][:9]",
+            ["block['text']"],
+        ),
+        ("len(self.messages)", "turn['content'] = turn['content'][:9]", []),
+        ("2", "turn['content'] = turn['content'][:9]", []),
+    ],
+)
+def test_up_to_the_place_that_was_found_from_the_end(
+    talking: Run, bound: str, edit: str, changed: list[str]
+) -> None:
+    found = talking(f"""
+def shorten(self):
+    newest = len(self.messages)
+    for i in range(len(self.messages) - 1, -1, -1):
+        if self.messages[i]["role"] == "user":
+            newest = i
+            break
+    for i in range({bound}):
+        turn = self.messages[i]
+        {edit}
+""")
+    assert rewritten(found) == changed

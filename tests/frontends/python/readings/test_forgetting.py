@@ -323,3 +323,25 @@ def send(self, client, messages):
     return client.chat.completions.create(model="m", messages=messages)
 """)
     assert ("history-cut" in found.seen) is cut
+
+
+@pytest.mark.parametrize(
+    "last", ["raise Full()", "if full:\n            raise Full()\n        else:\n            raise Bad()"]
+)
+def test_nobody_goes_on_from_a_memory_that_is_emptied_for_an_error(talking: Run, last: str) -> None:
+    text = """
+def ask(self, summary, full):
+    if self.broken:
+        self.memory.clear()
+        {last}
+    self.memory.add(Message(summary))
+"""
+    assert places(talking(text.format(last="pass"))) == [("history-cut", "self.memory.clear()")]
+    assert not places(talking(text.format(last=last)))
+
+
+def test_other_things_have_a_history_too(talking: Run) -> None:
+    text = "class Tool:\n    def kept(self):\n        self.{name} = self.{name}[-50:]\n"
+    assert places(talking(text.format(name="chat_history")))
+    for name in ("tool_failure_history", "run_history", "command_history"):
+        assert not places(talking(text.format(name=name)))

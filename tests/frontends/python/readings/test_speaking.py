@@ -40,3 +40,23 @@ def test_a_copy_of_a_turn_with_another_content(program: Run, asked: str, copy: s
 def test_what_shows_conversations_to_people_sends_none(program: Run, path: str, told: bool) -> None:
     source = WINDOW.format(asked="role", copy="{**turn, 'content': '[old]'}")
     assert ("history-rewritten" in program({path: source}).seen) is told
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [('msg.role == "user"', True), ('turn.role == "assistant"', True), ('user.role == "user"', False)],
+)
+def test_who_said_a_turn_is_asked(program: Run, asked: str, told: bool) -> None:
+    found = program(f"""
+def last_rounds(query, most):
+    kept, rounds = [], 0
+    for {asked.partition(".")[0]} in query.messages[::-1]:
+        if rounds < most:
+            kept.append({asked.partition(".")[0]})
+            if {asked}:
+                rounds += 1
+        else:
+            break
+    query.messages = kept[::-1]
+""")
+    assert ("history-cut" in found.seen) is told
