@@ -20,16 +20,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from promptlint.frontends.python.evaluate import linking
 from promptlint.frontends.python.readings.turns import is_added
 from promptlint.frontends.python.syntax.nodes import Loop, loops_around, remembered, walk
 from promptlint.frontends.python.values.forms import is_conversation
 from promptlint.frontends.python.values.naming import HISTORY, goes_on
-from promptlint.frontends.python.values.values import ListV, Obj, Value
+from promptlint.frontends.python.values.values import ClassV, FuncV, ListV, ModuleV, Obj, Value
 from promptlint.layout import Observation, Section, Segment
 from promptlint.source import Place
 
 if TYPE_CHECKING:
-    from promptlint.frontends.python.evaluate.machine import Frame
+    from promptlint.frontends.python.evaluate.machine import Frame, Machine
+    from promptlint.frontends.python.values.modules import Module
 
 _PILED = "each turn is kept with its mark"
 # A turn that is set anew without one: ``messages[-1]["content"] = text``.
@@ -70,13 +72,33 @@ def as_turn(segments: list[Segment], node: ast.expr, frame: Frame) -> tuple[Segm
     return tuple(replace(segment, section=Section.MESSAGES, role="") for segment in segments)
 
 
-def piled_up(sent: Value | None, segments: list[Segment], call: ast.Call, frame: Frame) -> Observation | None:
-    """Tell where turns are kept with the marks that they were sent with, so that each request has one more."""
+def piled_up(
+    m: Machine, sent: Value | None, segments: list[Segment], call: ast.Call, frame: Frame
+) -> Observation | None:
+    """Tell where turns are kept with the marks that they were sent with, so that each request has one more.
+
+    A function of another file may take them off on the way: ``create(**within_limit(request))``.
+    """
     if not isinstance(sent, ListV) or (place := _piling(sent, segments, call, frame)) is None:
         return None
     written = frame.module.source.text
-    taken = _TAKES_OFF.search(written) or re.search(rf"\b{re.escape(sent.name)}{_WRITTEN_ANEW}", written)
+    taken = (
+        _TAKES_OFF.search(written)
+        or re.search(rf"\b{re.escape(sent.name)}{_WRITTEN_ANEW}", written)
+        or any(_TAKES_OFF.search(other.source.text) for other in _called_into(m, frame))
+    )
     return None if taken else Observation("mark-limit", place, _PILED)
+
+
+def _called_into(m: Machine, frame: Frame) -> Iterator[Module]:
+    """Yield the other files whose functions are called where a request is made."""
+    for node in walk(frame.func.node) if frame.func is not None else ():
+        if not isinstance(node, ast.Call):
+            continue
+        owner = node.func.value if isinstance(node.func, ast.Attribute) else node.func
+        found = linking.name_of(m, frame.module, owner.id) if isinstance(owner, ast.Name) else None
+        if isinstance(found, FuncV | ClassV | ModuleV) and found.module is not frame.module:
+            yield found.module
 
 
 def _piling(sent: ListV, segments: list[Segment], call: ast.Call, frame: Frame) -> Place | None:

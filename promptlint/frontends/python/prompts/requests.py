@@ -110,7 +110,7 @@ def request(
     observations.extend(flips)
     # A switch of a library: it puts the turns so far behind what is given here.
     repeated = repeated or any(access.plain(value) is True for _n, value, _a in carried.get("history", ()))
-    if (piled := piled_up(sent, emitter.segments, node, frame)) is not None:
+    if (piled := piled_up(m, sent, emitter.segments, node, frame)) is not None:
         observations.append(piled)
     if repeated or any(HISTORY.search(segment.origin.name) for segment in emitter.segments):
         observations.extend(rendered_anew(emitter.segments, frame))

@@ -54,6 +54,39 @@ def test_turns_that_keep_their_marks(
     assert ("PL602" in found.codes) is reported
 
 
+LESS = """
+def within(request, most=4):
+    marked = [b for turn in request["messages"] for b in turn["content"] if "cache_control" in b]
+    for block in marked[:-most]:
+        {taken}
+    return request
+class Limit:
+    def hold(self, request):
+        return within(request)
+"""
+
+
+@pytest.mark.parametrize(
+    ("imported", "sent"),
+    [
+        ("from less import within", "within({'messages': self.messages})['messages']"),
+        ("import less", "less.within({'messages': self.messages})['messages']"),
+        ("from less import Limit", "Limit().hold({'messages': self.messages})['messages']"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("taken", "reported"),
+    [("del block['cache_control']", False), ("block.pop('cache_control')", False), ("print(block)", True)],
+)
+def test_another_file_takes_the_oldest_marks_off(
+    program: Run, imported: str, sent: str, taken: str, reported: bool
+) -> None:
+    before = f"self.messages.append({MARKED}); request = {sent}"
+    text = KEPT.format(before=before, sent="self.messages", after="pass", rules=LONG)
+    found = program({"app.py": imported + text, "less.py": LESS.format(taken=taken)})
+    assert ("PL602" in found.codes) is reported
+
+
 LOOP = """
 import anthropic
 client = anthropic.Anthropic()
