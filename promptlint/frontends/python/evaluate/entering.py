@@ -9,7 +9,7 @@
 What was looked up, or what an object tells of itself, enters the text where the function is called: there it can be
 put behind the rules. A text of some length in the function's own result is one that may stand behind the value, and
 a value that the function makes itself is mended in it; then the place stays. What only its name tells of stays too,
-and knows where it was given its form.
+and knows where it was given its form. A picture is put among the texts where the function is called that encodes it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from promptlint.frontends.python.values.forms import is_picture
 from promptlint.frontends.python.values.pieces import Hole, map_holes
 from promptlint.frontends.python.values.values import DictV, FuncV, Str, Value
 from promptlint.layout import DATA, Kind, Step
@@ -34,6 +35,8 @@ def entered(value: Value, func: FuncV, place: Place) -> Value:
             form = _Form(func, func.module.place(func.node), place)
             return Str(map_holes(value.parts, form.given))
     elif isinstance(value, DictV):
+        if is_picture(value):
+            _Form(func, func.module.place(func.node), place).show(value)
         for item in value.entries.values():
             if isinstance(item.value, Str):
                 item.value = entered(item.value, func, place)
@@ -79,6 +82,20 @@ class _Form:
             return hole
         way = (*cause.chain, Step(hole.place, _FORMED))
         return replace(hole, place=self.call, cause=replace(cause, chain=way))
+
+    def show(self, picture: DictV) -> None:
+        """Give what a picture is made of the place of the call."""
+        picture.place = self.call
+        for item in picture.entries.values():
+            one = item.value
+            if isinstance(one, Str):
+                item.value = Str(map_holes(one.parts, self._shown))
+            elif isinstance(one, DictV):
+                self.show(one)
+
+    def _shown(self, hole: Hole) -> Hole:
+        known = hole.cause is not None or hole.loop
+        return hole if known or not self._holds(hole.place) else replace(hole, place=self.call)
 
     def _holds(self, part: Place) -> bool:
         whole = self.within

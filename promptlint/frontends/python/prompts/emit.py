@@ -15,7 +15,7 @@ from promptlint.frontends.python.evaluate.methods import filled_messages
 from promptlint.frontends.python.evaluate.serialising import serialised
 from promptlint.frontends.python.library.engines import role_of
 from promptlint.frontends.python.syntax.nodes import remembered
-from promptlint.frontends.python.values.forms import CONTENT, opened, pair, with_earlier
+from promptlint.frontends.python.values.forms import CONTENT, is_picture, opened, pair, with_earlier
 from promptlint.frontends.python.values.pieces import Alt, Hole, Lit, Loop, Part, Seg, map_holes, without_text
 from promptlint.frontends.python.values.values import (
     Choice,
@@ -77,7 +77,6 @@ _OF_A_FOLDER = re.compile(
 _IN_A_FOLDER = re.compile(
     r"^pathlib\.Path\(\)\S*\.(?:glob|rglob|iterdir)\[\]\.read_text\.\w*loads?(?:\.\w+|\[\])+$"
 )
-_PICTURE = re.compile(r"image|audio|video|(^|_)file$")
 
 
 @dataclass(slots=True)
@@ -212,7 +211,7 @@ class Emitter:
                 self.value(found.value, place, guards + found.guards)
         if not any(value.get(k) is not None for k in _TEXT_KEYS):
             shown = serialised(value, place, skip=MARKERS)
-            if _is_picture(value):
+            if is_picture(value):
                 shown = without_text(shown)
                 shown = map_holes(shown, partial(_pictured, at=place)) if self.sent else shown
             self.parts(shown, guards)
@@ -364,13 +363,6 @@ class Emitter:
                 # The list of tools is the same text in every request unless something says otherwise.
                 self.parts((Hole(place, "tools", "", item.value.cause),), guards)
         self.section, self.message = Section.MESSAGES, 0
-
-
-def _is_picture(block: DictV) -> bool:
-    """Tell whether a content block is an image or a sound: what is written around it is never read as text."""
-    kind = block.get("type")
-    plain = kind.plain() if isinstance(kind, Str) else None
-    return plain is not None and _PICTURE.search(plain) is not None
 
 
 def _pictured(part: Hole, at: Place) -> Hole:

@@ -59,6 +59,16 @@ def _opening(parts: tuple[Part, ...]) -> str:
     return ""
 
 
+_PICTURE = re.compile(r"image|audio|video|(^|_)file$")
+
+
+def is_picture(block: DictV) -> bool:
+    """Tell whether a content block is an image or a sound: what is written around it is never read as text."""
+    kind = block.get("type")
+    plain = kind.plain() if isinstance(kind, Str) else None
+    return plain is not None and _PICTURE.search(plain) is not None
+
+
 _SYSTEM = ("system", "developer")
 
 
