@@ -13,7 +13,7 @@ from promptlint.frontends.python.evaluate.scrambling import scramble
 from promptlint.frontends.python.library import collecting
 from promptlint.frontends.python.syntax.nodes import GROWING, children, remembered, walk
 from promptlint.frontends.python.values.forms import is_history
-from promptlint.frontends.python.values.naming import HISTORY, OVER_TURNS, RETRIES, SENT_AS, talks
+from promptlint.frontends.python.values.naming import HISTORY, RETRIES, SENT_AS, is_over_turns, talks
 from promptlint.frontends.python.values.pieces import Hole
 from promptlint.frontends.python.values.values import Const, DictV, Item, ListV, Str, Unknown, Value, moment
 from promptlint.layout import DATA, Cause, Confidence, Guard, Kind, Scope
@@ -42,7 +42,7 @@ def run_for(m: Machine, node: ast.For | ast.AsyncFor, frame: Frame) -> bool:
     )
     loop = next(m.fresh)
     written = f"{frame.module.text(node.target)} in {guard.expression}"
-    if (_counts(node.iter) or OVER_TURNS.search(written)) and not RETRIES.search(written):
+    if is_over_turns(written) or (_counts(node.iter) and not RETRIES.search(written)):
         m.turns.add(loop)
     element = members.element(m, iterable, node.iter, frame)
     if _counts(node.iter):

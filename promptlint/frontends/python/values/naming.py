@@ -46,7 +46,7 @@ HISTORY = re.compile(
 )
 
 # Loops over what is said or done one after another; other collections are data, each element for itself.
-OVER_TURNS = re.compile(
+_OVER_TURNS = re.compile(
     r"turn|step|round|iteration|cycle|episode|message|utterance|question|quer(y|ies)|user_?input|stdin|\bline",
     re.IGNORECASE,
 )
@@ -109,6 +109,8 @@ def talks(node: ast.Call) -> bool:
 
 # Methods in which an object is made: what they set is there from the start.
 CONSTRUCTORS = ("__init__", "__post_init__", "model_post_init")
+# Fields of a block that a cache mark is written in.
+MARKERS = ("cache_control", "cachePoint", "cache_point", "prompt_cache_breakpoint")
 _CACHE_MARK = re.compile(r"cache_?(?:control|point|mark|breakpoint)", re.IGNORECASE)
 
 
@@ -164,10 +166,16 @@ def makes_tools(cls: ClassV | None) -> bool:
     )
 
 
+def is_over_turns(loop: str) -> bool:
+    """Tell whether what a loop runs over is named like turns; by what it is sorted says nothing of what it is."""
+    over = loop.partition(", key=")[0]
+    return _OVER_TURNS.search(over) is not None and not RETRIES.search(over)
+
+
 def goes_on(kind: str, expression: str) -> bool:
     """Tell whether a loop, as a condition of that kind, is one in which a conversation goes on."""
     if kind == "for":
-        return OVER_TURNS.search(expression) is not None and not RETRIES.search(expression)
+        return is_over_turns(expression)
     return kind == "while" and not RETRIES.search(expression)
 
 

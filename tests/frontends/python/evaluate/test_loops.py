@@ -303,3 +303,23 @@ def translate(claims):
         turns.append({{"role": "assistant", "content": out.choices[0].message.content}})
 """)
     assert found.codes == codes
+
+
+@pytest.mark.parametrize(
+    ("over", "goes_on"),
+    [
+        ("sorted(found.remarks, key=lambda one: one.line)", False),  # sorted by what turns are called, too
+        ("sorted(found.lines, key=lambda one: one.number)", True),
+        ("sorted(pages, key=turns_of)", False),
+        ("found.remarks", False),
+    ],
+)
+def test_by_what_elements_are_sorted_says_nothing_of_them(program: Run, over: str, goes_on: bool) -> None:
+    found = program(f"""
+from openai import OpenAI
+def check(found, pages):
+    for one in {over}:
+        OpenAI().chat.completions.create(model="m", messages=[
+            {{"role": "system", "content": "{LONG}"}}, {{"role": "user", "content": f"{{one.text}} in {{one.path}}"}}])
+""")
+    assert found.request.repeated is goes_on
