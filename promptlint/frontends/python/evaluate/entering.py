@@ -18,7 +18,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from promptlint.frontends.python.values.forms import is_picture
-from promptlint.frontends.python.values.pieces import Hole, map_holes
+from promptlint.frontends.python.values.naming import MARKERS
+from promptlint.frontends.python.values.pieces import Hole, Lit, flat, map_holes
 from promptlint.frontends.python.values.values import DictV, FuncV, Str, Value
 from promptlint.layout import DATA, Kind, Step
 from promptlint.source import Place
@@ -35,8 +36,11 @@ def entered(value: Value, func: FuncV, place: Place) -> Value:
             form = _Form(func, func.module.place(func.node), place)
             return Str(map_holes(value.parts, form.given))
     elif isinstance(value, DictV):
+        form = _Form(func, func.module.place(func.node), place)
         if is_picture(value):
-            _Form(func, func.module.place(func.node), place).show(value)
+            form.show(value)
+        if form.marks(value):
+            value.place = place
         for item in value.entries.values():
             if isinstance(item.value, Str):
                 item.value = entered(item.value, func, place)
@@ -92,6 +96,17 @@ class _Form:
                 item.value = Str(map_holes(one.parts, self._shown))
             elif isinstance(one, DictV):
                 self.show(one)
+
+    def marks(self, block: DictV) -> bool:
+        """Tell whether the function puts a cache mark on what its caller gives it, a text or a block."""
+        args = self.func.node.args
+        given = [arg for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs) if arg.arg != "self"]
+        marked = given and any(key in block.entries for key in MARKERS)
+        if not (marked and block.place and self._holds(block.place)):
+            return False
+        texts = [item.value for item in block.entries.values() if isinstance(item.value, Str)]
+        own = (p for one in texts for p in flat(one.parts) if isinstance(p, Lit) and self._holds(p.place()))
+        return sum(len(part.text) for part in own) < DRESS
 
     def _shown(self, hole: Hole) -> Hole:
         known = hole.cause is not None or hole.loop

@@ -16,6 +16,7 @@ from promptlint.frontends.python.evaluate.serialising import serialised
 from promptlint.frontends.python.library.engines import role_of
 from promptlint.frontends.python.syntax.nodes import remembered
 from promptlint.frontends.python.values.forms import CONTENT, is_picture, opened, pair, with_earlier
+from promptlint.frontends.python.values.naming import MARKERS
 from promptlint.frontends.python.values.pieces import Alt, Hole, Lit, Loop, Part, Seg, map_holes, without_text
 from promptlint.frontends.python.values.values import (
     Choice,
@@ -48,7 +49,6 @@ from promptlint.source import Place
 if TYPE_CHECKING:
     from promptlint.frontends.python.evaluate.machine import Machine
 
-MARKERS = ("cache_control", "cachePoint", "cache_point", "prompt_cache_breakpoint")
 MAX_SEGMENTS = 4000
 _LABEL = 40  # characters of fixed text in a message that is a turn: a name, a time
 _TEXT_KEYS = ("parts", "text", "content", "input_text", "prompt")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.frontends.python.build import Program
+from tests.frontends.python.build import LONG, Program
 
 Run = Callable[..., Program]
 
@@ -77,3 +77,44 @@ def test_what_only_its_name_tells_of_knows_where_it_is_given(program: Run) -> No
     [finding] = [one for one in found.findings if one.code == "PL107"]
     assert finding.origin is not None
     assert (found.source(finding.primary), found.source(finding.origin)) == ("{line}", "bullets(memories)")
+
+
+MARKED = f"""
+import anthropic
+RULES = "{LONG}"
+MARK = {{"type": "ephemeral"}}
+def keep(block):
+    return {{**block, "cache_control": MARK}}
+def cached(text, hours=0):
+    return {{"type": "text", "text": text, "cache_control": {{"type": "ephemeral"}}}}
+def text(value, **extra):
+    return {{"type": "text", "text": value, **extra}}
+def ruled(report):
+    whole = f"You compare reports with the rules of the port, and name each one that they break: {{report}}"
+    return {{"type": "text", "text": whole, "cache_control": MARK}}
+class Blocks:
+    def last(self, value):
+        return keep(text(value))
+def ask(question, report):
+    return anthropic.Anthropic().messages.create(model="claude-sonnet-4-5", max_tokens=9, system=RULES, messages=[
+        {{"role": "user", "content": [text(question), BLOCK]}}])
+"""
+
+
+@pytest.mark.parametrize(
+    ("block", "where"),
+    [
+        ("keep(text(report))", "keep(text(report))"),
+        ("cached(report)", "cached(report)"),
+        ("text(report, cache_control=MARK)", "text(report, cache_control=MARK)"),
+        ("Blocks().last(report)", "Blocks().last(report)"),
+        ("{'type': 'text', 'text': report, 'cache_control': MARK}", "{'type': 'text'"),
+        # Whose text it is that is marked, there the mark is moved.
+        ("ruled(report)", '{"type": "text", "text": whole'),
+        ("text(report)", ""),
+    ],
+)
+def test_a_helper_marks_what_it_is_given(program: Run, block: str, where: str) -> None:
+    found = program(MARKED.replace("BLOCK", block))
+    marks = [found.source(one.primary) for one in found.findings if one.code == "PL601"]
+    assert [text.startswith(where) for text in marks] == [True] * bool(where)
