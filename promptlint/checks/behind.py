@@ -97,8 +97,7 @@ class Behind:
         It does when a later message holds the history, or when the system part is rendered anew in
         front of a conversation that goes on. What was asked for is the same in all turns of that.
         """
-        # Another worker may answer the next turn, with another order of the same set.
-        other_worker = kind is Kind.UNORDERED and scope is Scope.PROCESS and not self._layout.repeated
+        other_worker = self._differs_by_worker(kind, scope)
         if not (scope.narrower_than(Scope.SESSION) or other_worker):
             return False
         here = self._layout.segments[index]
@@ -112,14 +111,19 @@ class Behind:
         last = next((segment for segment in later if _with(here, segment)), None)
         return last is not None and last.of_message != here.of_message
 
+    def _differs_by_worker(self, kind: Kind, scope: Scope) -> bool:
+        """Tell whether another worker that answers the next turn has another order of the same set."""
+        return kind is Kind.UNORDERED and scope is Scope.PROCESS and not self._layout.repeated
+
     def made_anew(self, index: int, cause: Cause) -> bool:
         """Tell whether a value that is new in each request stands in one of the turns that a loop makes for each.
 
-        ``[{"content": f"{now() - t.at} ago: {t.text}"} for t in turns]`` changes all of them. Where there is nothing
-        but what the loop makes, it makes requests.
+        ``[{"content": f"{now() - t.at} ago: {t.text}"} for t in turns]`` changes all of them; a set that is printed
+        in each does when another process answers. Where there is nothing but what the loop makes, it makes requests.
         """
         here = self._layout.segments[index]
-        new = cause.scope is Scope.REQUEST and cause.confidence is Confidence.HIGH and cause.kind in _NEW
+        new = cause.scope is Scope.REQUEST and cause.kind in _NEW
+        new = (new or self._differs_by_worker(cause.kind, cause.scope)) and cause.confidence is Confidence.HIGH
         kept = self._layout.repeated and not self._layout.rebuilt
         if not new or here.section is not Section.MESSAGES or kept:
             return False

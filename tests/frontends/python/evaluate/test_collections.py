@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.frontends.python.build import Program
+from tests.frontends.python.build import LONG, Program
 
+Run = Callable[..., Program]
 System = Callable[..., str]
 HEAD = """
 import asyncio, os, random
@@ -202,3 +203,35 @@ def test_a_set_that_something_is_taken_from_is_a_set(system: System, operator: s
     body = f"p = set(items)\np {operator} set(others)"
     assert "unordered/process" in system("'|'.join(p)", HEAD, body, arguments="question, items, others")
     assert "unordered" not in system("'|'.join(sorted(p))", HEAD, body, arguments="question, items, others")
+
+
+ANEW = f"""
+from dataclasses import dataclass
+from openai import OpenAI
+client = OpenAI()
+@dataclass
+class Note:
+    place: str
+    tags: frozenset[str]
+    def line(self):
+        return f"{{self.place}}: {{', '.join(self.tags)}}"
+def ask(store, chat, docs):
+    turns = [{{"role": t["role"], "content": CONTENT}} for t in TURNS]
+    return client.chat.completions.create(model="m", messages=[{{"role": "system", "content": "{LONG}"}}, *turns])
+"""
+
+
+@pytest.mark.parametrize(
+    ("content", "turns", "reported"),
+    [
+        ("t['text'] + ', '.join(set(t['tags']))", "store.turns(chat)", True),
+        ("Note(t['place'], frozenset(t['tags'])).line()", "store.history(chat)", True),
+        ("f'{t.text} {set(t.tags)}'", "store.messages(chat)", True),
+        ("t['text'] + ', '.join(sorted(set(t['tags'])))", "store.turns(chat)", False),
+        ("f'{t.text} {len(set(t.tags))}'", "store.turns(chat)", False),
+        ("f'{t.text} {t.tags}'", "store.turns(chat)", False),
+    ],
+)
+def test_a_set_in_turns_that_are_made_anew(program: Run, content: str, turns: str, reported: bool) -> None:
+    found = program(ANEW.replace("CONTENT", content).replace("TURNS", turns))
+    assert ("PL201" in found.codes) is reported
