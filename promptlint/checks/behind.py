@@ -123,7 +123,9 @@ class Behind:
         """
         here = self._layout.segments[index]
         new = cause.scope is Scope.REQUEST and cause.kind in _NEW
-        new = (new or self._differs_by_worker(cause.kind, cause.scope)) and cause.confidence is Confidence.HIGH
+        new = (
+            new or self._differs_by_worker(cause.kind, cause.scope)
+        ) and cause.confidence is Confidence.HIGH
         kept = self._layout.repeated and not self._layout.rebuilt
         if not new or here.section is not Section.MESSAGES or kept:
             return False

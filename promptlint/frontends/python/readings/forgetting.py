@@ -21,9 +21,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 
 from promptlint.frontends.python.readings import turns
+from promptlint.frontends.python.readings.emptying import falling, goes_far_down, limits
 from promptlint.frontends.python.readings.shapes import exceeds, last_name, names_of
 from promptlint.frontends.python.readings.turnlists import (
     SUMMARY,
@@ -57,7 +59,7 @@ def forgetting(body: Body) -> Seen:
     parts = _parts(body)
     for loop, inside in body.loops:
         if isinstance(loop, _Loop):
-            yield from _changed(function, loop, inside, lists)
+            yield from _changed(body, loop, inside)
             yield from _older_parts(loop, inside, parts)
     for node in body.steps:  # in the order of the text
         if isinstance(node, ast.Assign) and isinstance(target := node.targets[0], ast.Name):
@@ -116,13 +118,13 @@ def _puts_back(call: ast.Call, body: Body) -> bool:
     )
 
 
-def _changed(function: Function, loop: _Loop, inside: list[ast.AST], lists: frozenset[str]) -> Seen:
+def _changed(body: Body, loop: _Loop, inside: list[ast.AST]) -> Seen:
     """Yield the texts of turns that a loop changes by where the turns stand, or by a limit."""
     source = loop.iter
     while isinstance(source, ast.Call) and source.args and last_name(source.func) in _SAME_ELEMENTS:
         source = source.args[0]
-    front = _but_last(source, lists)
-    if not front and not is_list(source, lists):
+    front = _but_last(source, body.lists)
+    if not front and not is_list(source, body.lists):
         return
     whole = set(_turns_of(loop))
     index = _place(loop)
@@ -131,9 +133,13 @@ def _changed(function: Function, loop: _Loop, inside: list[ast.AST], lists: froz
             whole |= set(_turns_of(node))
     if not any(_edits(target, whole, index) for node in inside for target in _targets(node)):
         return
-    for node in _limited(loop.body, front):
+    measures = falling(inside)
+    if goes_far_down(body, inside, measures):
+        return
+    for node, around in _limited(loop.body, front, measures):
         for target in _targets(node):
-            if _edits(target, whole, index) and not turns.stays(target, function):
+            stays = not around.falling and turns.stays(target, body.function)
+            if _edits(target, whole, index) and not stays:
                 yield "history-rewritten", target
 
 
@@ -189,29 +195,48 @@ def _targets(node: ast.AST) -> list[ast.expr]:
     return [node.target] if isinstance(node, ast.AugAssign) else []
 
 
-def _limited(body: list[ast.stmt], limited: bool) -> Iterator[ast.Assign | ast.AugAssign]:
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """Whether a limit is among the conditions in front of a statement, and whether it falls with each turn."""
+
+    limited: bool
+    falling: bool = False
+
+    def and_those_of(self, statement: ast.stmt, measures: frozenset[str]) -> _Limits:
+        """Return the limits in front of what stands in a statement."""
+        test = walk(statement.test) if isinstance(statement, ast.If) else []
+        falls = self.falling or any(limits(test, measures))
+        return _Limits(self.limited or falls or any(map(exceeds, test)), falls)
+
+
+_Statement = tuple[ast.stmt, _Limits]
+
+
+def _limited(
+    body: list[ast.stmt], front: bool, measures: frozenset[str]
+) -> Iterator[tuple[ast.Assign | ast.AugAssign, _Limits]]:
     """Yield the assignments in statements that have a limit among the conditions in front of them."""
-    waiting = _with_limits(body, limited)[::-1]
+    waiting = _with_limits(body, _Limits(front), measures)[::-1]
     while waiting:
-        statement, limited = waiting.pop()
+        statement, around = waiting.pop()
         if isinstance(statement, ast.Assign | ast.AugAssign):
-            if limited:
-                yield statement
+            if around.limited:
+                yield statement, around
         elif isinstance(statement, ast.If):
-            waiting += _with_limits(statement.orelse, limited)[::-1]
-            waiting += _with_limits(statement.body, limited)[::-1]
+            waiting += _with_limits(statement.orelse, around, measures)[::-1]
+            waiting += _with_limits(statement.body, around, measures)[::-1]
         elif isinstance(statement, ast.For | ast.AsyncFor | ast.While | ast.With | ast.Try):
-            waiting += _with_limits(statement.body, limited)[::-1]
+            waiting += _with_limits(statement.body, around, measures)[::-1]
 
 
-def _with_limits(body: list[ast.stmt], limited: bool) -> list[tuple[ast.stmt, bool]]:
-    """Return the statements of a block, each with whether a limit is in front of what stands in it."""
-    out: list[tuple[ast.stmt, bool]] = []
+def _with_limits(body: list[ast.stmt], around: _Limits, measures: frozenset[str]) -> list[_Statement]:
+    """Return the statements of a block, each with the limits in front of what stands in it."""
+    out: list[_Statement] = []
     for statement in body:
-        inside = limited or (isinstance(statement, ast.If) and any(map(exceeds, walk(statement.test))))
+        inside = around.and_those_of(statement, measures)
         out.append((statement, inside))
         if isinstance(statement, ast.If) and isinstance(statement.body[-1], ast.Continue | ast.Break):
-            limited = inside
+            around = inside
     return out
 
 
