@@ -386,8 +386,9 @@ def _sequence(m: Machine, node: ast.List | ast.Tuple, frame: Frame) -> Value:
             items.extend(members.items(m, m.evaluate(element.value, frame), element.value, frame))
         else:
             value = m.evaluate(element, frame)
-            made = isinstance(element, ast.Call) and isinstance(value, DictV)  # a block that a helper makes
-            items.append(Item(value, place=frame.module.place(element) if made else None))
+            # A block that a helper makes, and a value that stands for itself.
+            told = isinstance(value, Unknown) or (isinstance(element, ast.Call) and isinstance(value, DictV))
+            items.append(Item(value, place=frame.module.place(element) if told else None))
     return ListV(items, "tuple" if isinstance(node, ast.Tuple) else "list", depth=len(m.guards))
 
 

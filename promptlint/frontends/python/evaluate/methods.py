@@ -274,7 +274,9 @@ def _list(m: Machine, value: ListV, name: str, given: Arguments, node: ast.Call,
     if name in ("append", "add", "appendleft", "extend", "insert") and value.kind != "set":
         m.scramble(value)
     if name in ("append", "add", "appendleft") and first is not None:
-        item = Item(first, guards)
+        item = Item(
+            first, guards, place=frame.module.place(node.args[0]) if isinstance(first, Unknown) else None
+        )
         if name == "appendleft":
             value.items.insert(0, item)
         else:
@@ -283,7 +285,7 @@ def _list(m: Machine, value: ListV, name: str, given: Arguments, node: ast.Call,
     if name in ("extend", "update") and first is not None:
         room = max(0, members.MAX_ITEMS - len(value.items))
         for item in members.items(m, first, node.args[0], frame)[:room]:
-            value.items.append(Item(item.value, guards + item.guards, item.spread))
+            value.items.append(Item(item.value, guards + item.guards, item.spread, item.place))
         if isinstance(first, ListV) and first.order is not None:
             value.order = value.order or first.order
         return NONE

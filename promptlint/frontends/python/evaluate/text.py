@@ -164,7 +164,7 @@ def joined(
         if isinstance(item.value, Str) and stays:
             piece = item.value.parts
         else:
-            piece = _element(item.value, _gap(items, index, place) or place)
+            piece = _element(item.value, _gap(items, index, place) or item.place or place)
         if index < sure:
             piece = piece + separator
         elif index > sure:

@@ -24,14 +24,22 @@ from promptlint.frontends.python.values.values import (
     Value,
     choice,
 )
-from promptlint.layout import Cause, Guard
+from promptlint.layout import Cause, Confidence, Guard, Kind, Scope
+from promptlint.source import Place
 
 if TYPE_CHECKING:
     from promptlint.frontends.documents import tree
     from promptlint.frontends.python.values.arguments import Arguments
 
+READ = "read()"  # the path of a text that was read
 FOLDER = "folder"  # of a path: what is in front of its name
 _ROOT = "<root>"  # what the paths that are known from `__file__` begin with: the root of the project
+OWN = "<file>"  # the name of what a file of the program says that is not at hand: a prompt that is packed elsewhere
+_OF_THE_PROGRAM = re.compile(r"prompt|template|instruction|persona", re.IGNORECASE)
+# Folders that a run works in: what their files say, others write.
+_OF_A_RUN = re.compile(
+    r"(^|_)(workspace|workdir|work_?dir|working_?dir(ectory)?|cwd|pwd|home|sandbox)(_|\d|$)", re.IGNORECASE
+)
 _TAIL = re.compile(r"[\w.-]*(?:/[\w.-]+)*/[\w.-]*\w\.\w{1,8}")
 
 
@@ -84,10 +92,11 @@ def path_value(path: str, folder: Value | None = None) -> Obj:
 
 
 def folder_of(value: Value | None) -> Value | None:
-    """Return the folder that a path begins with, if that changes: ``Path.cwd()``, ``tempfile.mkdtemp()``."""
+    """Return the folder that a path begins with, if that changes: ``Path.cwd()``, ``tempfile.mkdtemp()``, ``workspace``."""
     if isinstance(value, Obj):
         return value.attrs.get(FOLDER) if value.kind == "path" else None
-    return value if isinstance(value, Unknown) and value.cause is not None else None
+    known = isinstance(value, Unknown) and (value.cause is not None or _OF_A_RUN.search(value.name))
+    return value if known else None
 
 
 def text_of_file(m: Machine, path: str | None, frame: Frame) -> Str | None:
@@ -115,13 +124,26 @@ def read(m: Machine, value: Value, node: ast.Call, frame: Frame) -> Value:
     found = text_of_file(m, path_of(value), frame)
     if found is not None:
         return found
-    return Unknown(
-        frame.module.place(node),
-        name="",
-        path="read()",
-        cause=inside(value.cause),
-        text=frame.module.text(node),
-    )
+    place = frame.module.place(node)
+    cause = inside(value.cause) or _of_a_run(folder_of(value), place, frame.module.text(node))
+    return Unknown(place, name=_named(value), path=READ, cause=cause, text=frame.module.text(node))
+
+
+def _of_a_run(folder: Value | None, place: Place, text: str) -> Cause | None:
+    """Return why what a file of a folder says differs: others work in another one, and write other files there."""
+    known = folder is not None and inside(folder.cause)
+    if folder is None or (folder.cause is not None and not known):
+        return None
+    if known and known.kind is not Kind.ENVIRONMENT:
+        return known
+    return Cause(Kind.ENVIRONMENT, Scope.SESSION, text, Confidence.LOW, place)
+
+
+def _named(value: Value) -> str:
+    """Return `OWN` for a file that is the program's by its path: beside a module, or in a folder of prompts."""
+    path = path_of(value) if isinstance(value, Obj) else None
+    own = path and folder_of(value) is None and (path.startswith(_ROOT) or _OF_THE_PROGRAM.search(path))
+    return OWN if own else ""
 
 
 def inside(cause: Cause | None) -> Cause | None:
@@ -173,7 +195,12 @@ def _below(values: Sequence[Value]) -> Obj | None:
         return None
     if isinstance(left, Obj) and left.kind == "path":
         return path_value(posixpath.join(base or "", tail), folder_of(left))
-    return path_value(tail, folder_of(left)) if isinstance(left, Unknown) and "." in tail else None
+    folder = folder_of(left)
+    return (
+        path_value(tail, folder)
+        if isinstance(left, Unknown) and (folder is not None or "." in tail)
+        else None
+    )
 
 
 def _path(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
@@ -211,7 +238,7 @@ def _open(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value |
 
 def _opened(values: Sequence[Value]) -> Obj | None:
     path = path_of(values[0]) or end_of(values[0])
-    return path_value(path) if path else None
+    return path_value(path, folder_of(values[0])) if path else None
 
 
 def _resources(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value:

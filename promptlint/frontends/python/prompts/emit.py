@@ -72,6 +72,7 @@ _OF_A_MESSAGE = re.compile(
 _OF_A_FOLDER = re.compile(
     r"(?:^|\.)(?:i?glob|rglob|iterdir|listdir|scandir)\[\](?:\.(?:name|stem|relative_to|as_posix|resolve))*$"
     r"|^(?:pathlib\.Path\(\)|importlib\.resources)\S*\.(?:glob|rglob|iterdir)\[\]\.read_text$"
+    r"|^<file>"
 )
 # What an entry of such a file says, where the program loads all of them; one that asks about each has a request for each.
 _IN_A_FOLDER = re.compile(

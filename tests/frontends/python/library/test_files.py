@@ -216,3 +216,47 @@ def ask(command, script, folder):
     return OpenAI().chat.completions.create(model="m", messages=[{{"role": "user", "content": f"It said {{out}}. Why?"}}])
 """)
     assert f"~{kind}/request" in found.text
+
+
+@pytest.mark.parametrize(
+    ("read", "cause"),
+    [
+        # Others work in another folder, and write other files there.
+        ("(Path.cwd() / 'AGENTS.md').read_text()", "environment/session"),
+        ("(Path(workspace) / 'memory' / 'MEMORY.md').read_text()", "environment/session"),
+        ("open(os.path.join(workspace, 'notes.md')).read().strip()", "environment/session"),
+        # A file of the program that is not at hand here, and a folder that may be the program's.
+        ("(HERE / 'prompts' / 'system.md').read_text()", ""),
+        ("open('prompts/rules.txt').read()", ""),
+        ("(Path(folder) / 'rules.md').read_text()", ""),
+    ],
+)
+def test_a_file_that_is_not_in_the_project(system: Callable[..., str], read: str, cause: str) -> None:
+    shown = system(f"{read} + ' Be brief.'", HEAD, arguments="question, workspace, folder")
+    assert [part.partition("}")[0] for part in shown.split(" ~")[1:]] == ([cause] if cause else [])
+
+
+def test_a_missing_prompt_of_the_program_is_no_input_by_its_variable(program: Callable[..., Program]) -> None:
+    found = program(f"""
+from pathlib import Path
+from openai import OpenAI
+RULES = {"Answer in plain words. " * 20!r}
+def ask(question, folder):
+    text = (Path(__file__).parent / "prompts" / "system.md").read_text()
+    return OpenAI().chat.completions.create(model="m", messages=[
+        {{"role": "system", "content": text + RULES}}, {{"role": "user", "content": question}}])
+""")
+    assert "PL108" not in found.codes
+
+
+def test_an_element_that_is_joined_stands_where_it_was_put(program: Callable[..., Program]) -> None:
+    found = program(f"""
+from openai import OpenAI
+def ask(query, store):
+    lines = ["Known:"]
+    lines.append(query)
+    lines.extend(["", query.text, {"Answer in plain words. " * 20!r}])
+    return OpenAI().chat.completions.create(model="m", messages=[
+        {{"role": "system", "content": "\\n".join(lines)}}])
+""")
+    assert [found.source(f.primary) for f in found.findings if f.code == "PL108"] == ["query"]
