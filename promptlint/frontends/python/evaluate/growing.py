@@ -78,9 +78,36 @@ def _put(obj: Obj, attr: str, value: ListV | DictV) -> None:
         value.name = value.name or attr
     elif value.rest and isinstance(value.rest[0], ListV):  # of ``defaultdict(list)``
         value.rest[0].items.append(Item(some, spread=True))
+    elif (set_ := _set_in(obj, attr)) is not None:
+        value.rest.append(set_)
     else:
         value.rest.append(some)
     obj.grown.add(attr)
+
+
+def _set_in(obj: Obj, attr: str) -> Value | None:
+    """Return the set that a method keeps under a key of a mapping: ``self.names.setdefault(key, set()).add(name)``."""
+    filling = fillers(obj.cls).get(attr, ()) if obj.cls is not None else ()
+    found = ((func.module, node) for func in filling for node in _sets(func.node).get(attr, ()))
+    return next((hints.a_set(attr, module.place(node)) for module, node in found), None)
+
+
+@remembered
+def _sets(method: ast.AST) -> dict[str, list[ast.AST]]:
+    """Return where a method puts sets under keys of its object's mappings, by the attributes."""
+    found: dict[str, list[ast.AST]] = {}
+    for call in walk(method):
+        if (
+            isinstance(call, ast.Call)
+            and isinstance(call.func, ast.Attribute)
+            and call.func.attr == "setdefault"
+            and isinstance(call.func.value, ast.Attribute)
+            and isinstance(made := call.args[-1] if call.args else None, ast.Call)
+            and isinstance(made.func, ast.Name)
+            and made.func.id == "set"
+        ):
+            found.setdefault(call.func.value.attr, []).append(call)
+    return found
 
 
 def fill_later(obj: Obj, attr: str, func: FuncV | None) -> None:

@@ -110,11 +110,24 @@ def _set(value: Unknown, held: ast.expr, place: Place) -> Unknown | ListV:
     """Return a set of something unknown; numbers stand in it the same way each time."""
     if isinstance(held, ast.Name) and held.id in _FIXED:
         return value
-    cause = Cause(Kind.UNORDERED, Scope.PROCESS, value.name, Confidence.HIGH, place, variant="set")
-    element = f"{value.name}[]"
+    return a_set(value.name, place)
+
+
+def a_set(name: str, place: Place) -> ListV:
+    """Return a set of which nothing is known but its name."""
+    cause = Cause(Kind.UNORDERED, Scope.PROCESS, name, Confidence.HIGH, place, variant="set")
+    element = f"{name}[]"
     out = ListV([Item(Unknown(place, name=element, path=element), spread=True)], "set", cause)
-    out.name = value.name
+    out.name = name
     return out
+
+
+def stored(annotation: ast.expr, name: str, place: Place) -> list[Value]:
+    """Return what an empty mapping will hold, where its annotation says that these are sets: ``dict[str, set[str]]``."""
+    held = _held(annotation, _MAPPINGS)
+    of_sets = held and _held(held, _SETS)
+    made = _set(Unknown(place, name=name), of_sets, place) if of_sets else None
+    return [made] if isinstance(made, ListV) else []
 
 
 def attribute(m: Machine, value: Declared, attr: str, named: Unknown, node: ast.expr, frame: Frame) -> Value:

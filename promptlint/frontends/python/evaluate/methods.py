@@ -345,6 +345,8 @@ def _dict(m: Machine, value: DictV, name: str, given: Arguments, node: ast.Call,
             return access.kept(first)
         if first is not None and not value.rest and key is not None:
             return first
+        if key is None and len(value.rest) == 1 and isinstance(value.rest[0], STORED):
+            return access.kept(value.rest[0])
         label = key if isinstance(key, str) else getattr(given.args[0], "name", "") if given.args else ""
         if not value.rest and value.entries and key is None and given.args:
             return access._any_of(m, [i.value for i in value.entries.values()], node, given.args[0], frame)

@@ -86,6 +86,9 @@ def _annassign(m: Machine, node: ast.AnnAssign, frame: Frame) -> bool:
         value = m.evaluate(node.value, frame)
         if type(value) is Unknown:
             value = hints.noted(value, node.annotation, frame.module, frame.outer)
+        elif isinstance(value, DictV) and not (value.entries or value.rest):
+            name = getattr(node.target, "attr", getattr(node.target, "id", ""))
+            value.rest = hints.stored(node.annotation, name, frame.module.place(node.target))
         assign(m, node.target, value, frame)
     return False
 

@@ -386,3 +386,35 @@ def text(run: RunContextWrapper[{cls}], agent): return f"For {{run.context.name}
 agent = Agent(name="mate", instructions=text)
 """)
     assert ("PL104" in found.codes) is user
+
+
+SETS = """
+from openai import OpenAI
+class Loader:
+    def __init__(self):
+        self.names{declared} = {{}}
+    def add(self, scope, name):
+        self.names.setdefault(scope, {made}).{put}(name)
+    def ask(self, scope):
+        shown = ", ".join({asked})
+        return OpenAI().chat.completions.create(model="m", messages=[
+            {{"role": "system", "content": shown + "Answer in plain words. " * 20}}])
+"""
+
+
+@pytest.mark.parametrize(
+    ("declared", "made", "put", "asked", "codes"),
+    [
+        ("", "set()", "add", "self.names.get(scope, ())", ["PL201"]),
+        ("", "set()", "add", "self.names[scope]", ["PL201"]),
+        (": dict[str, set[str]]", "None", "update", "self.names.get(scope, ())", ["PL201"]),
+        ("", "[]", "append", "self.names.get(scope, ())", []),
+        ("", "set()", "add", "sorted(self.names.get(scope, ()))", []),
+        (": dict[str, set[int]]", "None", "update", "self.names.get(scope, ())", []),
+    ],
+)
+def test_sets_under_the_keys_of_a_mapping(
+    program: Run, declared: str, made: str, put: str, asked: str, codes: list[str]
+) -> None:
+    found = program(SETS.format(declared=declared, made=made, put=put, asked=asked))
+    assert [code for code in found.codes if code == "PL201"] == codes
