@@ -11,6 +11,7 @@ from promptlint.frontends.python.evaluate import (
     access,
     calls,
     comprehensions,
+    counting,
     mappings,
     members,
     methods,
@@ -151,7 +152,9 @@ def _name(m: Machine, node: ast.Name, frame: Frame) -> Value:
 
 
 def _attribute(m: Machine, node: ast.Attribute, frame: Frame) -> Value:
-    return access.attribute(m, m.evaluate(node.value, frame), node.attr, node, frame)
+    return counting.counted(
+        node, access.attribute(m, m.evaluate(node.value, frame), node.attr, node, frame), frame
+    )
 
 
 def _subscript(m: Machine, node: ast.Subscript, frame: Frame) -> Value:

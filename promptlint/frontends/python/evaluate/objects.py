@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from promptlint.frontends.python.evaluate import access, growing, hints, protocols
+from promptlint.frontends.python.evaluate import access, counting, growing, hints, protocols
 from promptlint.frontends.python.evaluate.linking import is_counting
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, passed, unknown_like
 from promptlint.frontends.python.evaluate.twins import Twins, settle, twin
@@ -121,6 +121,7 @@ def symbolic(m: Machine, cls: ClassV, name: str = "self") -> Obj:
                 if isinstance(part, Obj):
                     part.used = True
         declared = fields(cls) if is_data(cls) else {}
+        counting.begin(cls, made)
         growing.fill(cls, made, ((name, statement) for name, (_, statement) in declared.items()))
         m.instances[cls.node] = made, frozenset(reads)
     known, read = m.instances[cls.node]
