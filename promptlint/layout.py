@@ -270,6 +270,7 @@ OBSERVATIONS: Mapping[str, str] = {
     "mark-below-minimum": "the marked prefix is shorter than the provider's minimum",
     "mark-missing": "a long stable prefix has no mark although the provider needs one",
     "mark-stops": "marks are only ever added: once there are as many as a request may have, no later turn gets one",
+    "turns-unmarked": "only what stands in front of the conversation is marked: each step of the loop pays all turns so far in full",
     "mark-order": "a longer lifetime stands behind a shorter one",
     "mark-forbidden": "a mark on a block that cannot carry one",
     "mark-lookback": "one step adds more blocks than the provider looks back over",

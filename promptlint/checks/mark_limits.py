@@ -237,7 +237,7 @@ class Missing(Observed):
 
     code: str = "PL604"
     name: str = "mark-missing"
-    what: tuple[str, ...] = ("mark-missing", "mark-stops")
+    what: tuple[str, ...] = ("mark-missing", "mark-stops", "turns-unmarked")
     shows_code: bool = True
     kind: Kind = Kind.BREAKPOINT_MISPLACED
     subject: str = "a long stable prefix has no mark although the provider needs one"

@@ -85,12 +85,12 @@ def piled_up(
     taken = (
         _TAKES_OFF.search(written)
         or re.search(rf"\b{re.escape(sent.name)}{_WRITTEN_ANEW}", written)
-        or any(_TAKES_OFF.search(other.source.text) for other in _called_into(m, frame))
+        or any(_TAKES_OFF.search(other.source.text) for other in called_into(m, frame))
     )
     return None if taken else Observation("mark-limit", place, _PILED)
 
 
-def _called_into(m: Machine, frame: Frame) -> Iterator[Module]:
+def called_into(m: Machine, frame: Frame) -> Iterator[Module]:
     """Yield the other files whose functions are called where a request is made."""
     for node in walk(frame.func.node) if frame.func is not None else ():
         if not isinstance(node, ast.Call):

@@ -11,8 +11,9 @@ from promptlint.frontends.python.library import engines
 from promptlint.frontends.python.library.bodies import posted
 from promptlint.frontends.python.library.serving import server
 from promptlint.frontends.python.prompts import acting, settings, tooling
-from promptlint.frontends.python.prompts.conversing import piled_up
+from promptlint.frontends.python.prompts.conversing import called_into, piled_up
 from promptlint.frontends.python.prompts.emit import emitter_of
+from promptlint.frontends.python.prompts.unmarked import unmarked
 from promptlint.frontends.python.values.forms import promptish
 from promptlint.frontends.python.values.naming import HISTORY
 from promptlint.frontends.python.values.values import (
@@ -112,6 +113,9 @@ def request(
     repeated = repeated or any(access.plain(value) is True for _n, value, _a in carried.get("history", ()))
     if (piled := piled_up(m, sent, emitter.segments, node, frame)) is not None:
         observations.append(piled)
+    for _name, _value, at in carried.get("messages", ())[:1] if repeated else ():
+        bare = unmarked(emitter.segments, parameters, at, node, frame, called_into(m, frame))
+        observations.extend([bare] if bare is not None else [])
     if repeated or any(HISTORY.search(segment.origin.name) for segment in emitter.segments):
         observations.extend(rendered_anew(emitter.segments, frame))
     aim = given.get("api_base", "base_url")
