@@ -8,6 +8,10 @@ have at the same place::
     result.append(last_user_message)
 
     sorted(turns, key=relevance, reverse=True)    by what is asked now
+
+    request = list(self.turns)                    a note that is not kept stands in front of what is asked now
+    request.append({"role": "system", "content": note})
+    request.append({"role": "user", "content": question})
 """
 
 from __future__ import annotations
@@ -15,13 +19,14 @@ from __future__ import annotations
 import ast
 import re
 
-from promptlint.frontends.python.readings.shapes import last_name
+from promptlint.frontends.python.readings.shapes import last_name, parts_of
 from promptlint.frontends.python.readings.turnlists import Body, Seen, is_turns
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.naming import called_name
 
 _BY_WORTH = re.compile(r"scor|relevan|similar|importan|priorit|salien|distance", re.IGNORECASE)
-_LAST_USER = re.compile(r"(last|latest|newest)_(user|human)", re.IGNORECASE)
+_LAST_USER = re.compile(r"(last|latest|newest)_(user|human)|^(user|human)_(message|msg|turn)$", re.IGNORECASE)
+_MESSAGE = re.compile(r"(System|Human|User)Message$")
 
 
 def placing(body: Body) -> Seen:
@@ -29,6 +34,7 @@ def placing(body: Body) -> Seen:
     for loop, inside in body.loops:
         if isinstance(loop, ast.For | ast.AsyncFor):
             yield from _beside_last(inside)
+    yield from _noted_in_copies(body)
     ordered = [node for node in body.of(ast.Call) if _is_sorted(node, body)]
     if ordered and any(getattr(n, "value", getattr(n, "attr", "")) == "role" for n in walk(body.function)):
         yield from (("history-rewritten", node) for node in ordered)  # mails have no roles
@@ -56,6 +62,63 @@ def placing(body: Body) -> Seen:
                     yield "history-inserted", call
             else:
                 waiting[owner].append(node)
+
+
+def _noted_in_copies(body: Body) -> Seen:
+    """Yield what is added to a copy of the turns as a message of its own, in front of the newest turn."""
+    copies = {
+        node.targets[0].id
+        for node in body.of(ast.Assign)
+        if isinstance(node.targets[0], ast.Name)
+        and not isinstance(node.value, ast.Name | ast.Attribute)
+        and any(_copies(part, body) for part in parts_of(node.value))
+    }
+    notes: dict[str, list[ast.Call]] = {}
+    for call in body.of(ast.Call):  # in the order of the text
+        if not (isinstance(call.func, ast.Attribute) and len(call.args) == 1):
+            continue
+        owner, added = call.func.value, call.args[0]
+        if not isinstance(owner, ast.Name):
+            continue
+        if call.func.attr == "extend" and body.keeps(added):
+            copies.add(owner.id)
+        elif call.func.attr == "append" and owner.id in copies:
+            if _role_of(added) in ("system", "developer"):
+                notes.setdefault(owner.id, []).append(call)
+            elif _role_of(added) == "user" or _LAST_USER.search(last_name(added) or ""):
+                told = () if _is_kept(owner.id, body) else notes.pop(owner.id, ())
+                yield from (("history-inserted", note) for note in told)
+
+
+def _copies(node: ast.expr, body: Body) -> bool:
+    """Tell whether an expression is a copy of turns that are kept: ``list(self.turns)``, ``turns.copy()``, ``turns[:]``."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "copy":
+        node = node.func.value
+    elif isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+        node = node.value
+    return body.keeps(node)
+
+
+def _role_of(node: ast.expr) -> str:
+    """Return the role of a message that is written out, "" for anything else."""
+    given: ast.expr | None = None
+    if isinstance(node, ast.Dict):
+        entries = zip(node.keys, node.values, strict=True)
+        given = next((v for k, v in entries if getattr(k, "value", None) == "role"), None)
+    elif isinstance(node, ast.Call):
+        given = next((k.value for k in node.keywords if k.arg == "role"), None)
+        if given is None and (made := _MESSAGE.match(called_name(node))) is not None:
+            return "user" if made.group(1) in ("Human", "User") else made.group(1).lower()
+    role = getattr(given, "value", None)
+    return role if isinstance(role, str) else ""
+
+
+def _is_kept(name: str, body: Body) -> bool:
+    """Tell whether a list becomes the turns that are kept: ``self.turns = request``."""
+    return any(
+        last_name(node.value) == name and isinstance(node.targets[0], ast.Attribute | ast.Subscript)
+        for node in body.of(ast.Assign)
+    )
 
 
 def _is_sorted(call: ast.Call, body: Body) -> bool:

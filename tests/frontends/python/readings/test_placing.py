@@ -284,3 +284,53 @@ def marked(messages):
     return out
 """)
     assert ("mark-limit" in [what for what, _ in seen(found)]) is each
+
+
+NOTE = '{"role": "system", "content": self.state()}'
+
+
+@pytest.mark.parametrize(
+    ("copy", "after", "told"),
+    [
+        ("list(self.messages)", "", True),
+        ("self.messages.copy()", "", True),
+        ("[SYSTEM, *self.messages]", "", True),
+        ("SYSTEM + self.messages.copy()", "", True),
+        # It is kept with them, there are no turns, and the turns themselves get it.
+        ("list(self.messages)", "self.messages = request", False),
+        ("[SYSTEM]", "", False),
+        ("self.messages", "", False),
+    ],
+)
+def test_a_note_in_front_of_the_newest_turn_of_a_copy(
+    talking: Run, copy: str, after: str, told: bool
+) -> None:
+    found = talking(f"""
+def ask(self, question):
+    request = {copy}
+    request.append({NOTE})
+    request.append({{"role": "user", "content": question}})
+    {after}
+    return request
+""")
+    assert [o.what for o in found.observations] == (["history-inserted"] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "told"),
+    [
+        (NOTE, "user_message", True),
+        ("SystemMessage(content=note)", "HumanMessage(content=question)", True),
+        ('{"role": "user", "content": question}', NOTE, False),
+        ('{"role": "assistant", "content": self.last}', '{"role": "user", "content": question}', False),
+    ],
+)
+def test_what_is_no_note_or_stands_behind(talking: Run, first: str, second: str, told: bool) -> None:
+    found = talking(f"""
+def ask(self, question, note, user_message):
+    request = list(self.messages)
+    request.append({first})
+    request.append({second})
+    return request
+""")
+    assert ("history-inserted" in found.seen) is told
