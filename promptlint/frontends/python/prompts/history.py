@@ -48,6 +48,7 @@ class HistoryWatch(ABC):
     """The part of the recorder that watches message lists."""
 
     silent: bool
+    seen: set[object]
 
     @abstractmethod
     def observe(self, observation: Observation, about: Value | None = None) -> None:
@@ -127,6 +128,11 @@ class HistoryWatch(ABC):
 
     def _tell(self, what: str, node: ast.AST, frame: Frame) -> None:
         place, written = frame.module.place(node), frame.module.text(node)
+        if what == "history-cut":  # one place stands for all in a function that cut alike
+            key = what, frame.func.node if frame.func is not None else None, written
+            if key in self.seen:
+                return
+            self.seen.add(key)
         self.observe(Observation(what, place, written, confidence=Confidence.MEDIUM))
 
     def _drop(self, m: Machine, value: Value, node: ast.AST, frame: Frame) -> None:

@@ -196,3 +196,20 @@ def test_the_last_of_some_examples(program: Run) -> None:
         """
     )
     assert found.seen == []
+
+
+def test_cuts_alike_in_one_function_are_told_once(program: Callable[..., Program]) -> None:
+    found = program("""
+from openai import OpenAI
+class Session:
+    def fit(self, size, limit):
+        while size > limit:
+            if len(self.messages) > 2:
+                self.messages.pop(1)
+            elif len(self.messages) == 2:
+                self.messages.pop(1)
+            size = self.count()
+    def ask(self):
+        return OpenAI().chat.completions.create(model="m", messages=self.messages)
+""")
+    assert len({f.primary for f in found.findings if f.code == "PL311"}) == 1
