@@ -124,7 +124,7 @@ def _changed(body: Body, loop: _Loop, inside: list[ast.AST]) -> Seen:
     while isinstance(source, ast.Call) and source.args and last_name(source.func) in _SAME_ELEMENTS:
         source = source.args[0]
     front = _but_last(source, body.lists)
-    if not front and not is_list(source, body.lists):
+    if (not front and not is_list(source, body.lists)) or body.is_about_marks(loop):
         return
     whole = set(_turns_of(loop))
     index = _place(loop)

@@ -345,3 +345,23 @@ def test_other_things_have_a_history_too(talking: Run) -> None:
     assert places(talking(text.format(name="chat_history")))
     for name in ("tool_failure_history", "run_history", "command_history"):
         assert not places(talking(text.format(name=name)))
+
+
+@pytest.mark.parametrize(
+    ("edit", "changed"),
+    [("blocks[-1]['text'] = '[old]'", True), ("blocks[-1]['cache_control'] = MARK", False)],
+)
+def test_marks_change_no_turn(talking: Run, edit: str, changed: bool) -> None:
+    found = talking(f"""
+MARK = {{"type": "ephemeral"}}
+def mark(messages, spare):
+    for message in reversed(messages):
+        if spare <= 0:
+            break
+        blocks = [dict(b) for b in message["content"]]
+        {edit}
+        message["content"] = blocks
+        spare -= 1
+    return messages
+""")
+    assert bool(found.observations) is changed
