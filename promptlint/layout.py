@@ -277,6 +277,7 @@ OBSERVATIONS: Mapping[str, str] = {
     "mark-moved": "a mark moves so that the earlier write is never read",
     "key-per-request": "the cache key or salt is different in every request",
     "ttl-short": "the lifetime is shorter than the interval between calls",
+    "written-at-once": "many requests are sent at the same moment, before one of them has written their prefix",
     "usage-miscounted": "cached tokens are counted twice or forgotten",
 }
 

@@ -32,7 +32,7 @@ CHECKS: tuple[Check, ...] = (
     *mark_place.CHECKS,  # PL601, PL605, PL606
     *mark_limits.CHECKS,  # PL602 to PL604
     *mark_steps.CHECKS,  # PL607, PL608
-    *hosted.CHECKS,  # PL609 to PL612
+    *hosted.CHECKS,  # PL609 to PL613
     *requests.CHECKS,  # PL701, PL702, PL901
 )
 

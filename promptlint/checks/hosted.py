@@ -1,4 +1,4 @@
-"""PL609 to PL612: keys, lifetimes, dates of the engine, and the counting of cached tokens."""
+"""PL609 to PL613: keys, lifetimes, dates of the engine, the counting of cached tokens, and requests sent at once."""
 
 from __future__ import annotations
 
@@ -163,4 +163,24 @@ USAGE = Observed(
     "never where it counts them in (OpenAI, Gemini, LiteLLM)",
 )
 
-CHECKS = (KeyPerRequest(), LifetimeTooShort(), EngineDate(), USAGE)
+
+@dataclass(frozen=True, slots=True)
+class WrittenAtOnce(Observed):
+    """Reports requests that are sent together, so that each writes the prefix that they share."""
+
+    code: str = "PL613"
+    name: str = "mark-written-at-once"
+    what: tuple[str, ...] = ("written-at-once",)
+    kind: Kind = Kind.OTHER
+    subject: str = "all requests are sent at once: each writes the marked prefix, and none reads it"
+    fix: str = "wait for one request first, then send the others together"
+    shows_code: bool = True
+
+    def run(self, layout: Layout, measure: Measure, thresholds: Thresholds) -> Iterator[Finding]:
+        """Yield one finding where a provider keeps what is marked."""
+        profile = rules_of(layout, measure) if layout.observations else None
+        if profile is not None and profile.needs_marks:
+            yield from self.observed(layout, measure)
+
+
+CHECKS = (KeyPerRequest(), LifetimeTooShort(), EngineDate(), USAGE, WrittenAtOnce())

@@ -23,6 +23,7 @@ from promptlint.frontends.python.prompts.record import Recorder
 from promptlint.frontends.python.prompts.sending import sends
 from promptlint.frontends.python.prompts.tooling import defines_tools
 from promptlint.frontends.python.readings.accounting import accounting
+from promptlint.frontends.python.readings.bursts import with_bursts
 from promptlint.frontends.python.readings.intervals import with_intervals
 from promptlint.frontends.python.readings.outline import Outline, Table
 from promptlint.frontends.python.readings.trimming import trimming
@@ -87,7 +88,8 @@ def analyze(
                 _enter_all(machine, module, only)
             layouts[:0] = module.layouts
             layouts = filled_elsewhere(layouts, recorder.constants)
-            layouts = [*with_intervals(module, layouts), *accounting(module), *trimming(module)]
+            layouts = with_bursts(module, with_intervals(module, layouts))
+            layouts += [*accounting(module), *trimming(module)]
         yield _unit(project, path, tuple(map(settle, layouts)), reads)
 
 
