@@ -21,6 +21,7 @@ from promptlint.frontends.python.readings.compacting import compacting
 from promptlint.frontends.python.readings.continuing import continuing
 from promptlint.frontends.python.readings.departing import departing
 from promptlint.frontends.python.readings.downgrading import downgrading
+from promptlint.frontends.python.readings.dressing import dressing
 from promptlint.frontends.python.readings.dropping import dropping
 from promptlint.frontends.python.readings.forgetting import forgetting
 from promptlint.frontends.python.readings.marking import names_of_marks, stopping, unbounded
@@ -180,7 +181,7 @@ def _widest(seen: list[Observation]) -> list[Observation]:
 
 def _faults(body: Body) -> Seen:
     lists = body.lists
-    for form in (sliding, compacting, placing, withdrawn, forgetting, dropping, departing):
+    for form in (sliding, compacting, placing, withdrawn, forgetting, dropping, departing, dressing):
         yield from form(body)
     yield from list(downgrading(body)) or continuing(body)  # the first says more of the same
     if not lists and not any(HISTORY.search(n.attr) for n in body.of(ast.Attribute)):
