@@ -36,6 +36,7 @@ _WORDS = (
         "persona",
         "preamble",
         "injection_points",
+        "litellm_param",
         "template",
         '"lc',
     ),

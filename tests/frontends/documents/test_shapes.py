@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from textwrap import dedent
 
+import pytest
+
 from promptlint.layout import LayoutKind, Section
 from tests.frontends.documents.reading import one, outline, read, shown, source_of
 
@@ -311,6 +313,40 @@ def test_semantic_kernel_yaml() -> None:
     layout = one("story.yaml", text)
     assert layout.name == "Story"
     assert source_of(layout.segments[1], text) == "{{$topic}}"
+
+
+ROUTER = """\
+model_list:
+  - model_name: counsel
+    litellm_params: {model: azure/gpt-4.1, api_base: https://north.example}
+  - model_name: counsel
+    litellm_params: {model: azure/gpt-4.1, api_base: https://west.example}
+router_settings:
+  routing_strategy: simple-shuffle
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "spread"),
+    [
+        ("", "", True),
+        ("simple-shuffle", "least-busy", True),
+        ("azure/gpt-4.1, api_base: https://west.example", "bedrock/claude, aws_region_name: eu-west-1", True),
+        ("simple-shuffle", "cost-based-routing", False),  # the same one each time
+        ("west.example", "north.example", False),  # one endpoint, two keys
+        (
+            "  - model_name: counsel\n    litellm_params: {model: azure/gpt-4.1, api_base: https://w",
+            "  - model_name: b\n    litellm_params: {model: azure/gpt-4.1, api_base: https://w",
+            False,
+        ),
+        ("simple-shuffle\n", "simple-shuffle\n  optional_pre_call_checks: [prompt_caching]\n", False),
+        ("  routing_strategy: simple-shuffle", "  num_retries: 1", False),
+    ],
+)
+def test_litellm_spreads_turns_over_deployments(old: str, new: str, spread: bool) -> None:
+    text = ROUTER.replace(old, new) if old else ROUTER
+    seen = [(s.what, source_of(s, text)) for layout in read("router.yaml", text) for s in layout.observations]
+    assert seen == [("replica-random", "least-busy" if new == "least-busy" else "simple-shuffle")] * spread
 
 
 def test_litellm_injection_points() -> None:
