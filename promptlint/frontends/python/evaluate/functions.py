@@ -265,18 +265,18 @@ def invoke(
         m.limit = limit + m.steps - begun if iterates else limit
         whole = m.reach >= len(m.stack)  # nothing in it was cut for being under way further out
         m.reach = min(m.reach, reach)
+    cut = spent and is_prompt_name(func.name)
     if spent:
         func.ran = False  # not to its end: a worker is entered for itself then
-        if _builds_a_prompt(m, func):
+        if cut and _builds_a_prompt(m, func):
             value = _on_its_own(m, func, args, keywords, rest, place)
-            return _returned(value, func, place)
     if spent and isinstance(value, Const) and value.value is None:
         value = Unknown(place, name=func.name, path=f"{func.name}()")  # cut before it returned anything
     if objects.is_cached(func):
         value = access.frozen(
             value, Scope.PROCESS, func.module.place(func.node), f"kept by the cache of {func.name}"
         )
-    if key is not None and whole:
+    if key is not None and whole and not cut:
         # Kept as the function returns it: the way from here is this caller's own.
         table = m.memo if recorded == m.recorder.count else m.recorder.calls
         alive = (*args, *keywords.values())
@@ -286,7 +286,7 @@ def invoke(
 
 
 def _builds_a_prompt(m: Machine, func: FuncV) -> bool:
-    return not m.apart and is_prompt_name(func.name) and not isinstance(func.node, ast.Lambda)
+    return m.apart > 0 and is_prompt_name(func.name) and not isinstance(func.node, ast.Lambda)
 
 
 def _on_its_own(
@@ -302,13 +302,11 @@ def _on_its_own(
     inner = Frame(
         func.module, {}, func, func.cls, args[0] if func.cls and args else None, func.closure, depth=0
     )
-    m.apart = True
-    try:
-        with m.afresh([func.node], MAX_STEPS), m.recorder.into([]), m.project.reading(reads):
-            bind(m, func, args, keywords, inner, place, rest)
-            value = _run(m, func, inner)
-    finally:
-        m.apart = False
+    m.apart -= 1
+    with m.afresh([func.node], MAX_STEPS), m.recorder.into([]), m.project.reading(reads):
+        m.apart = 0
+        bind(m, func, args, keywords, inner, place, rest)
+        value = _run(m, func, inner)
     m.project.reads |= reads
     return value
 

@@ -60,6 +60,7 @@ MAX_OWN_STEPS = 60_000  # of an entry or module body
 MAX_STEPS = 2_000  # of all that an entry calls
 RESERVE = 400  # kept for the short calls that an entry makes itself after those
 MAX_RESERVED = 60  # of one such call
+MAX_APART = 4  # functions that build a prompt and are run to their end for an entry without steps
 MAX_CHAIN = 6
 
 
@@ -121,7 +122,19 @@ class Under:
         del self.guards[len(self.guards) - len(self.more) :]
 
 
-_UNDER_WAY = ("guards", "loops", "stack", "own", "steps", "limit", "exhausted", "reserve", "long", "reach")
+_UNDER_WAY = (
+    "guards",
+    "loops",
+    "stack",
+    "own",
+    "steps",
+    "limit",
+    "exhausted",
+    "reserve",
+    "long",
+    "reach",
+    "apart",
+)
 
 Results = dict[tuple[object, int | None], Kept]
 """What calls gave, by what was called with what, and by the budget where that cut them short."""
@@ -143,7 +156,7 @@ class Machine:
         self.steps = 0
         self.limit = MAX_STEPS
         self.exhausted = False
-        self.apart = False  # while a function that builds a prompt is run for one that has no steps left
+        self.apart = MAX_APART
         self.reserve = RESERVE
         self.long: set[ast.AST] = set()  # functions for which the reserve was no use
         self.reach = MAX_DEPTH  # the outermost call under way for which a recursion was cut
@@ -210,6 +223,7 @@ class Machine:
         saved = {name: getattr(self, name) for name in _UNDER_WAY}
         self.guards, self.loops, self.stack, self.own, self.steps, self.limit = [], [], stack, 0, 0, steps
         self.exhausted, self.reserve, self.long, self.reach = False, RESERVE, set(), MAX_DEPTH
+        self.apart = MAX_APART
         try:
             yield
         finally:

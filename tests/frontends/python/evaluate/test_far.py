@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import process_time
 
 import pytest
 
@@ -126,3 +127,16 @@ class Chat:
         return [{{'role': 'system', 'content': self.{name}(key) + {LONG!r}}}, {{'role': 'user', 'content': 'Go on'}}]
 """)
     assert {code for code in found.codes if code == "PL107"} == codes
+
+
+def test_only_a_few_prompts_are_run_to_their_end_for_one_entry(program: Run) -> None:
+    def seconds(calls: int) -> float:
+        body = "\n".join(f"    out.append(f'line {{key}} number {n}')" for n in range(600))
+        work = f"def work(key):\n    out = []\n{body}\n    return ' '.join(out)\n"
+        long = f"def build_prompt(key):\n    out = [work(key), work(key + 'a')]\n{body}\n    return ' '.join(out)\n"
+        asked = "\n".join(f"    keep(build_prompt(question + '{n}'))" for n in range(calls))
+        begun = process_time()
+        program(f"{work}{long}def ask(question):\n{asked}\n")
+        return process_time() - begun
+
+    assert seconds(160) < 2.5 * seconds(40) + 0.2
