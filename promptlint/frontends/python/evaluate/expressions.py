@@ -12,6 +12,7 @@ from promptlint.frontends.python.evaluate import (
     calls,
     comprehensions,
     counting,
+    deciding,
     mappings,
     members,
     methods,
@@ -339,12 +340,10 @@ def _compare(m: Machine, node: ast.Compare, frame: Frame) -> Value:
         and isinstance(others[0], Const)
     ):
         return Const(others[0].value is None)
-    if len(others) == 1 and not m.loops and _local(node.left, frame) and _local(node.comparators[0], frame):
-        certain = known.compared(node.ops[0], left, others[0])
-        if certain is not None:
-            return Const(certain)
+    if len(others) == 1 and (certain := deciding.compared(m, node, left, others[0], frame)) is not None:
+        return Const(certain)
     if isinstance(node.ops[0], (ast.In, ast.NotIn)):
-        if (there := _holds(left, others[0])) is not None and _local(node.comparators[0], frame):
+        if (there := _holds(left, others[0])) is not None and deciding.is_local(node.comparators[0], frame):
             return Const(there is isinstance(node.ops[0], ast.In))
         # Membership does not read the order of a collection, nor the text of a value.
         return Unknown(frame.module.place(node), name=name_in(node.left), cause=left.cause, multiline=False)
@@ -361,11 +360,6 @@ def _holds(key: Value, value: Value) -> bool | None:
         return None
     entry = value.entries.get(constant)
     return None if entry is not None and entry.guards else entry is not None
-
-
-def _local(node: ast.expr, frame: Frame) -> bool:
-    """Tell whether only this function decides an expression: what others can set may differ at each call."""
-    return isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and node.id in frame.names)
 
 
 def _unary(m: Machine, node: ast.UnaryOp, frame: Frame) -> Value:

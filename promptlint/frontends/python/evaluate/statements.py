@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from promptlint.frontends.python.evaluate import (
     access,
+    deciding,
     decorators,
     hints,
     linking,
@@ -371,8 +372,9 @@ def decorator_name(node: ast.expr) -> str:
 
 
 def _class(m: Machine, node: ast.ClassDef, frame: Frame) -> bool:
-    frame.names[node.name] = objects.define_class(m, node, frame)
-    m.recorder.class_defined(m, frame.names[node.name], frame)
+    frame.names[node.name] = cls = objects.define_class(m, node, frame)
+    deciding.number(cls)
+    m.recorder.class_defined(m, cls, frame)
     return False
 
 
