@@ -58,14 +58,18 @@ def _numbers(constructor: ast.AST) -> frozenset[str]:
 
 def counted(node: ast.Attribute, value: Value, frame: Frame) -> Value:
     """Return the value of ``self.state.turn``: a number that changes, where a method of the object counts it."""
-    plain = isinstance(value, Const | Unknown | Choice) and value.cause is None
-    if not (plain and isinstance(node.value, ast.Attribute) and isinstance(node.value.value, ast.Name)):
+    owner = node.value
+    if not (isinstance(owner, ast.Attribute) and isinstance(owner.value, ast.Name)):
         return value
     func = frame.func
-    if func is None or func.cls is None or node.value.value.id != _me(func.node):
+    if func is None or func.cls is None or owner.value.id != _me(func.node):
+        return value
+    if not any(node.attr in _names(one.node) for one in func.cls.mro()):
+        return value
+    if not (isinstance(value, Const | Unknown | Choice) and value.cause is None):
         return value
     for part, attr, cause in _counted_by(func.cls, steps_only=not growing.is_number(value)):
-        if (part, attr) == (node.value.attr, node.attr):
+        if (part, attr) == (owner.attr, node.attr):
             place = frame.module.place(node)
             return Unknown(place, name=attr, path=f"{part}.{attr}", cause=cause, multiline=False)
     return value
@@ -86,6 +90,13 @@ def _counted_by(cls: ClassV, *, steps_only: bool) -> Iterator[tuple[str, str, Ca
                     yield part, attr, cause
                 elif is_counting(node) and (not steps_only or _is_step(node)):
                     yield part, attr, Cause(Kind.COUNTER, Scope.REQUEST, attr, Confidence.HIGH, place)
+
+
+@remembered
+def _names(cls: ast.ClassDef) -> frozenset[str]:
+    """Return what the methods of a class set in the parts of its objects, by its last name."""
+    methods = (node for node in cls.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return frozenset(attr for method in methods for _, attr, _ in _set_in_parts(method))
 
 
 @remembered
