@@ -45,6 +45,10 @@ class Place:
     path: str
     span: Span
 
+    def holds(self, part: Place) -> bool:
+        """Tell whether another place begins within this one."""
+        return self.path == part.path and self.span.start <= part.span.start < self.span.end
+
 
 @dataclass(frozen=True)
 class SourceFile:

@@ -70,14 +70,14 @@ class _Form:
     def given(self, hole: Hole) -> Hole:
         """Return a value of its text as the caller has it."""
         cause = hole.cause
-        if not self._holds(hole.place):
+        if not self.within.holds(hole.place):
             return hole
         if cause is None and not hole.loop:
             step = Step(self.call, f"returned by {self.func.name}()")
             return hole if hole.given is not None else replace(hole, given=step)
         if cause is None:
             return replace(hole, place=self.call) if self.func.cls is not None else hole
-        if cause.place is None or self._holds(cause.place):
+        if cause.place is None or self.within.holds(cause.place):
             return hole
         if any(step.note == _FORMED for step in cause.chain):
             return hole  # by what was called from here
@@ -102,16 +102,14 @@ class _Form:
         args = self.func.node.args
         given = [arg for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs) if arg.arg != "self"]
         marked = given and any(key in block.entries for key in MARKERS)
-        if not (marked and block.place and self._holds(block.place)):
+        if not (marked and block.place and self.within.holds(block.place)):
             return False
         texts = [item.value for item in block.entries.values() if isinstance(item.value, Str)]
-        own = (p for one in texts for p in flat(one.parts) if isinstance(p, Lit) and self._holds(p.place()))
+        own = (
+            p for one in texts for p in flat(one.parts) if isinstance(p, Lit) and self.within.holds(p.place())
+        )
         return sum(len(part.text) for part in own) < DRESS
 
     def _shown(self, hole: Hole) -> Hole:
         known = hole.cause is not None or hole.loop
-        return hole if known or not self._holds(hole.place) else replace(hole, place=self.call)
-
-    def _holds(self, part: Place) -> bool:
-        whole = self.within
-        return whole.path == part.path and whole.span.start <= part.span.start < whole.span.end
+        return hole if known or not self.within.holds(hole.place) else replace(hole, place=self.call)

@@ -57,8 +57,10 @@ def set_again(m: Machine, node: ast.expr, turns: Value, value: Str, frame: Frame
         return False
     given = {a.arg for a in parameters(func.node)} - {"self"}
     holes = [part for part in flat(value.parts) if isinstance(part, Hole)]
+    whole = func.module.place(func.node)
     # What a caller gives is set when somebody wants it: a persona, a language.
     listed = any(isinstance(part, Loop) for part in value.parts)  # what it lists, the object may add to
+    own = (hole for hole in holes if whole.holds(hole.place))  # a name of another function is another's
     return (listed or any(hole.call for hole in holes)) and not any(
-        hole.root in given or not given.isdisjoint(_WORD.findall(hole.expression)) for hole in holes
+        hole.root in given or not given.isdisjoint(_WORD.findall(hole.expression)) for hole in own
     )

@@ -26,7 +26,7 @@ from promptlint.frontends.python.values.values import (
     Template,
     Value,
 )
-from promptlint.layout import Cause, Guard, Kind, Segment
+from promptlint.layout import Cause, Guard, Kind, Scope, Segment
 from promptlint.source import Place, Span
 
 # A constant that is nothing but a field to be replaced: it stands where it enters a text.
@@ -314,14 +314,40 @@ def _filled(part: Seg, values: dict[str, Value], rest: Value | None) -> tuple[Pa
             return tuple(_or_else(p, segment.place, name) for p in value.parts)
         shown = "" if name.isdigit() else name  # `{}` has no name of its own: the value's is shown
         return tuple(_at_field(p, segment.place, name) for p in parts_of(value, segment.place, shown))
+    asked = _asked(value, name.removeprefix(root))
+    value = asked if asked is not None else value
     cause = value.cause
-    if isinstance(value, Const) or (isinstance(value, Str) and value.plain() is not None):
+    if _is_constant(value):
         return (
-            Seg(replace(segment, scope=segment.scope, cause=None, origin=replace(segment.origin, name=""))),
+            Seg(replace(segment, scope=Scope.RELEASE, cause=None, origin=replace(segment.origin, name=""))),
         )
     if cause is None:
         return (part,)
     return (Seg(replace(segment, cause=cause, scope=cause.scope)),)
+
+
+def _asked(value: Value, path: str) -> Value | None:
+    """Return what a field asks of a value: ``.state`` of ``device.state``, ``[].name`` of what a loop runs over.
+
+    Of several elements that is one which changes, or any of them where all are constants.
+    """
+    if isinstance(value, ListV) and path.startswith("[]") and value.order is None:
+        ones = [_asked(item.value, path[2:]) for item in value.items]
+        known = [one for one in ones if one is not None]
+        changing = next((one for one in known if one.cause is not None), None)
+        constant = 0 < len(known) == len(ones) and all(map(_is_constant, known))
+        return changing or (known[0] if constant else None)
+    for key in filter(None, path.split(".")):
+        found = value.attrs.get(key) if isinstance(value, Obj) else None
+        found = value.get(key) if isinstance(value, DictV) else found
+        if found is None:
+            return None
+        value = found
+    return value
+
+
+def _is_constant(value: Value) -> bool:
+    return isinstance(value, Const) or (isinstance(value, Str) and value.plain() is not None)
 
 
 def _or_else(part: Part, place: Place, field: str) -> Part:

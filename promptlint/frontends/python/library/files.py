@@ -126,7 +126,7 @@ def read(m: Machine, value: Value, node: ast.Call, frame: Frame) -> Value:
         return found
     place = frame.module.place(node)
     cause = inside(value.cause) or _of_a_run(folder_of(value), place, frame.module.text(node))
-    return Unknown(place, name=_named(value), path=READ, cause=cause, text=frame.module.text(node))
+    return Unknown(place, name=_named(value, frame), path=READ, cause=cause, text=frame.module.text(node))
 
 
 def _of_a_run(folder: Value | None, place: Place, text: str) -> Cause | None:
@@ -139,10 +139,12 @@ def _of_a_run(folder: Value | None, place: Place, text: str) -> Cause | None:
     return Cause(Kind.ENVIRONMENT, Scope.SESSION, text, Confidence.LOW, place)
 
 
-def _named(value: Value) -> str:
-    """Return `OWN` for a file that is the program's by its path: beside a module, or in a folder of prompts."""
+def _named(value: Value, frame: Frame) -> str:
+    """Return `OWN` for a file that is the program's: beside a module, in a folder of prompts, or read at import."""
     path = path_of(value) if isinstance(value, Obj) else None
-    own = path and folder_of(value) is None and (path.startswith(_ROOT) or _OF_THE_PROGRAM.search(path))
+    if not path or folder_of(value) is not None:
+        return ""
+    own = frame.func is None or path.startswith(_ROOT) or _OF_THE_PROGRAM.search(path)
     return OWN if own else ""
 
 

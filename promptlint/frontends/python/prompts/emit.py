@@ -14,6 +14,7 @@ from promptlint.frontends.python.evaluate.machine import last_name, printed
 from promptlint.frontends.python.evaluate.methods import filled_messages
 from promptlint.frontends.python.evaluate.serialising import serialised
 from promptlint.frontends.python.library.engines import role_of
+from promptlint.frontends.python.library.files import OWN
 from promptlint.frontends.python.syntax.nodes import remembered
 from promptlint.frontends.python.values.forms import CONTENT, is_picture, opened, pair, with_earlier
 from promptlint.frontends.python.values.naming import MARKERS
@@ -72,7 +73,7 @@ _OF_A_MESSAGE = re.compile(
 _OF_A_FOLDER = re.compile(
     r"(?:^|\.)(?:i?glob|rglob|iterdir|listdir|scandir)\[\](?:\.(?:name|stem|relative_to|as_posix|resolve))*$"
     r"|^(?:pathlib\.Path\(\)|importlib\.resources)\S*\.(?:glob|rglob|iterdir)\[\]\.read_text$"
-    r"|^<file>"
+    rf"|^{re.escape(OWN)}"
 )
 # What an entry of such a file says, where the program loads all of them; one that asks about each has a request for each.
 _IN_A_FOLDER = re.compile(
@@ -150,8 +151,10 @@ class Emitter:
         chain = () if part.given is None or cause is not None else (part.given,)
         of_folder = _OF_A_FOLDER.search(name) or (not self.loops and _IN_A_FOLDER.search(name))
         if cause is None and of_folder and not any(map(_without_order, guards)):
-            origin = Origin(OriginKind.OPAQUE, part.expression, name, "what a folder holds")
-            return Segment(part.place, None, origin, guards=guards)
+            own = name.startswith(OWN)
+            origin = Origin(OriginKind.OPAQUE, part.expression, name, "what a folder holds", fixed=own)
+            scope = Scope.RELEASE if own else Scope.UNKNOWN
+            return Segment(part.place, None, origin, guards=guards, scope=scope)
         written = last_name(part.written) if name and not part.loop and cause is None else ""
         names = (name, written) if written and not name.endswith(written) else ()
         origin = Origin(

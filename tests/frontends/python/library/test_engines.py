@@ -231,3 +231,34 @@ def test_a_global_is_named_as_what_is_called(program: Callable[..., Program]) ->
     """
     (finding,) = program(text).findings
     assert finding.message.startswith("the time from `datetime.now()` changes with every request")
+
+
+@pytest.mark.parametrize(
+    ("template", "given", "causes"),
+    [
+        ("{{ it.at }} Be brief.", "it=Stamp()", ["clock"]),
+        ("{% for one in them %}{{ one.at }} Be brief.{% endfor %}", "them=[Stamp(), Stamp()]", ["clock"]),
+        ("{{ it.at }} Be brief.", "it={'at': datetime.now()}", ["clock"]),
+        ("{{ it.kind }} Be brief.", "it=Stamp()", []),
+        # Each of the program's own words, though they stand like data.
+        ("{% for rule in rules %}\n- {{ rule }}\n{% endfor %}\nBe brief.", "rules=('Lend ten.', 'Ask.')", []),
+    ],
+)
+def test_a_field_asks_for_a_part_of_what_it_is_given(
+    program: Callable[..., Program], template: str, given: str, causes: list[str]
+) -> None:
+    found = program(f"""
+from dataclasses import dataclass, field
+from datetime import datetime
+from jinja2 import Template
+from openai import OpenAI
+@dataclass
+class Stamp:
+    kind: str = "radio"
+    at: str = field(default_factory=lambda: datetime.now().isoformat())
+def ask(documents):
+    text = Template({template!r}).render({given})
+    return OpenAI().chat.completions.create(model="m", messages=[{{"role": "system", "content": text + {LONG!r}}}])
+""")
+    kinds = {f.kind.value for f in found.findings if f.code != "PL110"}
+    assert sorted(kinds) == causes

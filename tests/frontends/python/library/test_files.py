@@ -260,3 +260,17 @@ def ask(query, store):
         {{"role": "system", "content": "\\n".join(lines)}}])
 """)
     assert [found.source(f.primary) for f in found.findings if f.code == "PL108"] == ["query"]
+
+
+def test_a_text_that_is_read_at_import_is_the_programs(program: Callable[..., Program]) -> None:
+    found = program("""
+from datetime import datetime
+from pathlib import Path
+from openai import OpenAI
+HANDBOOK = Path("handbook.md").read_text()
+def ask(question):
+    return OpenAI().chat.completions.create(model="m", messages=[
+        {"role": "system", "content": f"It is {datetime.now()}. {HANDBOOK}"}, {"role": "user", "content": question}])
+""")
+    [clock] = [f for f in found.findings if f.code == "PL101"]
+    assert "the text of `HANDBOOK`" in clock.message

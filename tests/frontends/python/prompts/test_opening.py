@@ -174,3 +174,25 @@ def begin(self, messages):
             message.content = message.content.replace('<ROOT>', self.root())
     return OpenAI().chat.completions.create(model='m', messages=messages)
 """).codes
+
+
+def test_a_name_of_another_function_is_no_argument_of_this_one(program: Run) -> None:
+    found = program("""
+from openai import OpenAI
+class Notes:
+    def __init__(self, kept):
+        self.kept = kept
+    def section(self):
+        return '\\n'.join(f'- {key}: {self.kept[key]}' for key in sorted(self.kept))
+class Session:
+    def __init__(self, notes: Notes):
+        self.notes = notes
+        self.messages = [{'role': 'system', 'content': self.compose()}]
+    def compose(self):
+        return 'You restore clocks.' + self.notes.section()
+    def on_save(self, key, text):
+        self.messages[0] = {'role': 'system', 'content': self.compose()}
+    def ask(self):
+        return OpenAI().chat.completions.create(model='m', messages=self.messages)
+""")
+    assert "PL312" in found.codes
