@@ -20,6 +20,8 @@ _QUOTED = re.compile(r"""(["'])(?:\\.|(?!\1).)*\1""")
 _WHETHER = re.compile(r"\b(?:len|bool|callable|any|all|str|isinstance|hasattr)\(")
 # A conversation that grows is still one, and a set in another order has the same elements.
 _STILL_THERE = frozenset({Kind.HISTORY, Kind.HISTORY_REWRITE, Kind.UNORDERED})
+# What is measured anew is always there: a plain test of it, ``if tool.ready()``, asks for what came out.
+_MEASURED = frozenset({Kind.CLOCK, Kind.RANDOM, Kind.ENVIRONMENT})
 _OF_TEXT = "[lr]?strip|lower|upper|casefold|startswith|endswith|r?split|splitlines|count|find|isdigit|isupper"
 _READ = 400  # characters of a condition that are looked at
 
@@ -69,9 +71,16 @@ def asked_for_tools(layout: Layout) -> tuple[Guard, Cause] | None:
         for segment in layout.segments
         if segment.section is Section.TOOLS
         for guard in segment.guards
-        if (cause := asked(layout, guard)) is not None
+        if (cause := asked(layout, guard) or _measured(guard)) is not None
     ]
     return max(found, key=lambda one: one[1].confidence.rank) if found else None
+
+
+def _measured(guard: Guard) -> Cause | None:
+    """Return what a condition measures for each request: whether a device answers, how late it is."""
+    cause = guard.cause
+    sure = cause is not None and cause.confidence is Confidence.HIGH and cause.scope is Scope.REQUEST
+    return cause if sure and cause is not None and cause.kind in _MEASURED and guard.kind == "if" else None
 
 
 def _reads(condition: str, name: str) -> bool:
