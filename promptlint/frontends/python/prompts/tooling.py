@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from promptlint.frontends.python.evaluate import access, members
 from promptlint.frontends.python.evaluate.growing import fillers
 from promptlint.frontends.python.prompts.settings import flip, switch
+from promptlint.frontends.python.readings.anew import alike_in_each_round
 from promptlint.frontends.python.readings.shapes import last_name
 from promptlint.frontends.python.syntax.nodes import (
     GROWING,
@@ -220,7 +221,7 @@ def _grows_beside(function: ast.AST, name: str, call: ast.Call) -> ast.AST | Non
         if isinstance(loop, ast.For | ast.AsyncFor | ast.While):
             inside = walk(loop)
             if any(n is call for n in inside) and (grown := _growth(inside, ast.Name, name)) is not None:
-                return grown
+                return None if alike_in_each_round(loop, name, grown) else grown
     return None
 
 

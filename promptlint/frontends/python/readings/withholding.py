@@ -25,6 +25,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from promptlint.frontends.python.readings.anew import alike_in_each_round
 from promptlint.frontends.python.readings.shapes import last_name, names_of, parts_of
 from promptlint.frontends.python.readings.turnlists import Body, Function, Seen, is_turns
 from promptlint.frontends.python.syntax.nodes import GROWING, SHRINKING, walk
@@ -46,7 +47,7 @@ def withdrawn(body: Body) -> Seen:
     for loop, inside in body.loops:
         rounds: frozenset[str] = frozenset()
         if isinstance(loop, ast.While):
-            yield from _changed(inside)
+            yield from _changed(loop, inside)
         elif isinstance(loop.iter, ast.Call) and (over := called_name(loop.iter)) in (
             "range",
             "enumerate",
@@ -54,7 +55,7 @@ def withdrawn(body: Body) -> Seen:
         ):
             rounds = names_of(loop.target)
             if over == "range":
-                yield from _changed(inside)
+                yield from _changed(loop, inside)
         for node in inside:
             if isinstance(node, ast.If):
                 yield from _none_in_one(node, rounds)
@@ -64,7 +65,7 @@ def withdrawn(body: Body) -> Seen:
                     yield "tools-changed", node.value
 
 
-def _changed(inside: list[ast.AST]) -> Seen:
+def _changed(loop: ast.For | ast.AsyncFor | ast.While, inside: list[ast.AST]) -> Seen:
     """Yield where the tools of a conversation that goes on in a loop get more, or are others by what happened in it."""
     sent = {
         ast.unparse(keyword.value)
@@ -85,7 +86,8 @@ def _changed(inside: list[ast.AST]) -> Seen:
     for node in inside:
         match node:
             case ast.Call(func=ast.Attribute(attr=attr, value=owner)) if attr in GROWING | SHRINKING:
-                others = ast.unparse(owner) in sent
+                named = ast.unparse(owner)
+                others = named in sent and not alike_in_each_round(loop, named, node)
             case ast.AugAssign():
                 others = ast.unparse(node.target) in sent
             case ast.Assign(value=ast.IfExp(test=test)):
