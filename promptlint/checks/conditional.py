@@ -70,7 +70,9 @@ class ConditionalSection:
         guard: Guard,
     ) -> Finding | None:
         cause = guard.cause
-        if cause is None or cause.scope is Scope.RELEASE or not _decides(guard, cause):
+        # What a machine is decides the same for all requests that share a cache.
+        fixed = cause is not None and cause.scope in (Scope.RELEASE, Scope.MACHINE)
+        if cause is None or fixed or not _decides(guard, cause):
             in_front = layout.segments[index].section is Section.SYSTEM
             cause = asked(layout, guard) if in_front else None
         if cause is None:

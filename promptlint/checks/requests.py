@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,7 +12,7 @@ from promptlint.checks.base import HOW_OFTEN, Measure, Thresholds, costliest, we
 from promptlint.checks.marks import INJECTION, rules_of
 from promptlint.checks.observed import Observed
 from promptlint.findings import Finding, Fix, Severity
-from promptlint.layout import DATA, UNSET, Confidence, Kind, Layout, Parameter, Scope
+from promptlint.layout import DATA, UNSET, Confidence, Guard, Kind, Layout, Parameter, Scope
 
 REPLICA = Observed(
     "PL701",
@@ -101,6 +102,7 @@ class ParameterFlips:
         )
 
 
+_CONFIGURED = re.compile(r"(?:^|[._])(?:\w+_)?(?:config|configuration|cfg|settings)(?:$|[._\[(])")
 # Another list of tools loses all that these could: one choice is told once.
 _WITH_TOOLS = frozenset(("tool_choice", "parallel_tool_calls"))
 # Where marks stand is no part of the key.
@@ -145,6 +147,11 @@ def _list(words: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
+def _is_configured(guard: Guard) -> bool:
+    """Tell whether a condition asks for what was configured: ``self.config.get("thinking") == "adaptive"``."""
+    return any(_CONFIGURED.search(one) for one in (guard.expression, *(known for _, known in guard.known_as)))
+
+
 def _changes(layout: Layout, parameter: Parameter) -> bool:
     """Tell whether a parameter changes from one request of a conversation to the next.
 
@@ -152,7 +159,7 @@ def _changes(layout: Layout, parameter: Parameter) -> bool:
     setting of the turn that is switched, and so is whatever the question chooses. What a user chooses
     holds for the conversation.
     """
-    if len(parameter.choices) > 1:
+    if len(parameter.choices) > 1 and not (parameter.guards and all(map(_is_configured, parameter.guards))):
         given = [choice for choice in parameter.choices if choice != UNSET]
         if layout.repeated and parameter.name in _OF_A_TURN and len(given) > 1:
             return True

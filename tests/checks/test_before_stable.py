@@ -293,6 +293,11 @@ def test_a_loop_over_what_was_found_is_reported_once() -> None:
     assert found.primary == loop.place
 
 
+def test_text_under_a_condition_on_the_machine_is_the_same_for_all_of_one_cache() -> None:
+    system = guard(cause(Kind.ENVIRONMENT, Scope.MACHINE, "`platform.system()`"))
+    assert not run(layout(text(5), text(20, guards=(system,)), text(600)))
+
+
 def test_text_under_a_condition() -> None:
     admin = guard(cause(Kind.PER_USER, Scope.USER, "`role`"), expression="user.role == 'admin'")
     [found] = run(layout(text(5), text(20, guards=(admin,)), text(60)))

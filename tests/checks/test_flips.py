@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from promptlint.checks import CHECKS, Thresholds
 from promptlint.findings import Finding
 from promptlint.layout import (
@@ -13,6 +15,7 @@ from tests.checks.build import (
     CLAUDE,
     OPENAI,
     Words,
+    guard,
     layout,
     place,
     text,
@@ -46,6 +49,19 @@ class TestParametersThatFlip:
 
     def test_marks_are_no_part_of_the_key(self) -> None:
         assert self.flip("cache_control") == []
+
+    @pytest.mark.parametrize(
+        ("expression", "told"),
+        [
+            ("self.config.get('thinking') == 'on'", False),
+            ("self.thinking_config.enabled", False),
+            ("needs_thought(question)", True),
+        ],
+    )
+    def test_what_was_configured_holds_for_all_calls(self, expression: str, told: bool) -> None:
+        asks = guard(expression=expression)
+        thinking = Parameter("thinking", place(6), choices=("on", "off"), guards=(asks,))
+        assert bool(run(layout(text(9), parameters=(thinking,), repeated=True, **CLAUDE))) is told
 
     def test_choices_of_one_conversation(self) -> None:
         thinking = Parameter("thinking", place(6), choices=("on", "off"))

@@ -134,8 +134,6 @@ def _of_a_run(folder: Value | None, place: Place, text: str) -> Cause | None:
     known = folder is not None and inside(folder.cause)
     if folder is None or (folder.cause is not None and not known):
         return None
-    if known and known.kind is not Kind.ENVIRONMENT:
-        return known
     return Cause(Kind.ENVIRONMENT, Scope.SESSION, text, Confidence.LOW, place)
 
 

@@ -41,6 +41,8 @@ _MAY_BE_TURNS = re.compile(
 _AROUND = 40  # characters of fixed text in a message that is a turn: a name, a time
 _ANSWERS = re.compile(r"assistant|reply|answer|response|completion|choices", re.IGNORECASE)
 _MORE = re.compile(r"(\w+)\s*>\s*0")
+# What a person takes back, or has answered anew, is the newest there is.
+_TAKEN_BACK = re.compile(r"regenerat|retry|redo|undo|rewind|rollback|delet|edit", re.IGNORECASE)
 _CUT = "cut"
 
 
@@ -197,6 +199,7 @@ class HistoryWatch(ABC):
             and not _keeps_last(second)  # told where it is cut
             and ast.dump(first.value) == ast.dump(second.value)
             and ast.dump(first.slice.upper) != ast.dump(second.slice.lower)
+            and not (frame.func is not None and _TAKEN_BACK.search(frame.func.name))
         ):
             self._drop(m, left, node, frame)
 

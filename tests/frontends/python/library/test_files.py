@@ -8,7 +8,7 @@ import pytest
 
 from tests.frontends.python.build import Program
 
-HEAD = "from pathlib import Path\nimport json, os, tomllib, yaml\nHERE = Path(__file__).parent\n"
+HEAD = "from pathlib import Path\nimport json, os, tempfile, tomllib, yaml\nHERE = Path(__file__).parent\n"
 TEXT = "Text of the file."
 
 
@@ -225,6 +225,7 @@ def ask(command, script, folder):
         ("(Path.cwd() / 'AGENTS.md').read_text()", "environment/session"),
         ("(Path(workspace) / 'memory' / 'MEMORY.md').read_text()", "environment/session"),
         ("open(os.path.join(workspace, 'notes.md')).read().strip()", "environment/session"),
+        ("(Path(tempfile.mkdtemp()) / 'log.md').read_text()", "environment/session"),
         # A file of the program that is not at hand here, and a folder that may be the program's.
         ("(HERE / 'prompts' / 'system.md').read_text()", ""),
         ("open('prompts/rules.txt').read()", ""),

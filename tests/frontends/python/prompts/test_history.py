@@ -213,3 +213,16 @@ class Session:
         return OpenAI().chat.completions.create(model="m", messages=self.messages)
 """)
     assert len({f.primary for f in found.findings if f.code == "PL311"}) == 1
+
+
+@pytest.mark.parametrize(("name", "told"), [("shorten", True), ("regenerate", False), ("delete_turn", False)])
+def test_what_a_person_takes_back_is_the_newest(
+    program: Callable[..., Program], name: str, told: bool
+) -> None:
+    found = program(f"""
+from openai import OpenAI
+def {name}(messages, start, end):
+    messages = messages[:start] + messages[end:]
+    return OpenAI().chat.completions.create(model="m", messages=messages)
+""")
+    assert ("PL311" in found.codes) is told
