@@ -92,13 +92,12 @@ class Thresholds:
     ) -> Status:
         """Return whether a finding of this cost counts. A cost that nobody can know always does.
 
-        ``before`` is the tokens of fixed text in front of the value.
+        ``before`` is the tokens of fixed text in front of a value that is only guessed, or of a prompt that is.
         """
         if cost is None:
             return Status.ACTIVE
         least = self.of(kind, confidence, profile, variant)
-        guessed = self.lost_tokens is None and confidence is Confidence.LOW
-        if guessed and cost.tokens * 4 < before:
+        if self.lost_tokens is None and cost.tokens * 4 < before:
             least = max(least, ENDING)
         return Status.ACTIVE if cost.tokens >= least else Status.BELOW_THRESHOLD
 

@@ -141,6 +141,8 @@ class BeforeStable:
                 return None
             if kind in DATA and piece < DATA_FIRST:
                 assumed = replace(cost, tokens=min(cost.tokens, piece))
+        sure = weaker(cause.confidence, layout.confidence)
+        before = 0 if unseen or sure is not Confidence.LOW else sum(map(measure.tokens, range(index)))
         what = quoted(cause.what)
         # An environment variable says of itself what it is.
         subject = (
@@ -156,7 +158,7 @@ class BeforeStable:
             message,
             place,
             level,
-            weaker(cause.confidence, layout.confidence),
+            sure,
             cause.scope,
             cause.place if cause.place != place else None,
             cause.chain,
@@ -171,7 +173,7 @@ class BeforeStable:
                 None if history else assumed,
                 measure.profile,
                 cause.variant,
-                0 if unseen else sum(map(measure.tokens, range(index))),
+                before,
             ),
             prompt=layout.name,
         )

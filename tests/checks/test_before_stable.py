@@ -94,6 +94,8 @@ def test_a_guess_before_the_end_of_a_long_prompt_needs_four_blocks() -> None:
     ):
         [found] = run(layout(text(before), hole(made), text(behind)))
         assert found.status is status
+    [found] = run(layout(text(999), hole(seen), text(63), confidence=Confidence.LOW))  # so may the prompt be
+    assert found.status is Status.BELOW_THRESHOLD
     [found] = run(layout(text(999), hole(guessed), text(10)), Thresholds(10))
     assert found.status is Status.ACTIVE
 
