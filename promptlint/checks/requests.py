@@ -102,7 +102,7 @@ class ParameterFlips:
         )
 
 
-_CONFIGURED = re.compile(r"(?:^|[._])(?:\w+_)?(?:config|configuration|cfg|settings)(?:$|[._\[(])")
+_CONFIGURED = re.compile(r"(?:\b|_)(?:config|configuration|cfg|settings)\b")
 # Another list of tools loses all that these could: one choice is told once.
 _WITH_TOOLS = frozenset(("tool_choice", "parallel_tool_calls"))
 # Where marks stand is no part of the key.
