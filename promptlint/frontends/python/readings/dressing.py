@@ -37,11 +37,11 @@ def dressing(body: Body) -> Seen:
         for node in body.of(ast.Assign)
         if isinstance(node.targets[0], ast.Name) and _is_copy(node.value)
     }
-    for copied in sorted(copies):
-        if not _is_handed_on(copied, body):
-            continue
-        for statement in body.function.body:
-            change = next(_changes(copied, walk(statement)), None)
+    copies &= _handed_on(body) if copies else copies
+    for statement in body.function.body if copies else ():
+        inside = walk(statement)
+        for copied in sorted(copies & {node.id for node in inside if isinstance(node, ast.Name)}):
+            change = next(_changes(copied, inside), None)
             if change is not None:
                 yield "history-rewritten", change
 
@@ -55,15 +55,16 @@ def _is_copy(node: ast.expr) -> bool:
     return of is not None and _QUESTION.search(last_name(of) or "") is not None
 
 
-def _is_handed_on(copied: str, body: Body) -> bool:
-    """Tell whether a copy is given to a call or put into a list, and nothing keeps it."""
-    kept = any(
-        isinstance(node.targets[0], ast.Attribute | ast.Subscript) and last_name(node.value) == copied
+def _handed_on(body: Body) -> set[str]:
+    """Return the names that are given to a call or put into a list, and that nothing keeps."""
+    kept = {
+        last_name(node.value)
         for node in body.of(ast.Assign)
-    )
+        if isinstance(node.targets[0], ast.Attribute | ast.Subscript)
+    }
     given = (part for call in body.of(ast.Call) for part in (*call.args, *(k.value for k in call.keywords)))
     within = (part for made in body.of(ast.List) for part in made.elts)
-    return not kept and any(isinstance(one, ast.Name) and one.id == copied for one in (*given, *within))
+    return {one.id for one in (*given, *within) if isinstance(one, ast.Name)} - kept
 
 
 def _changes(copied: str, inside: list[ast.AST]) -> Iterator[ast.expr]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from promptlint.frontends.python.readings import downgrading, dropping, forgetting, trimming, turns
+from promptlint.frontends.python.readings import downgrading, dressing, dropping, forgetting, trimming, turns
 from promptlint.frontends.python.values.modules import Module
 from promptlint.layout import Observation
 from promptlint.source import Place, SourceFile, Span
@@ -200,3 +200,16 @@ def test_only_functions_with_a_word_for_turns_are_looked_at(
     with counted(monkeypatch, trimming, "read") as counts:
         seen(f'FIRST = {{"role": "user"}}\ndef last(it):\n    {body}\n')
     assert counts["read"] == looks
+
+
+def test_a_copied_question_is_looked_for_where_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def looks(copies: int) -> int:
+        lines = "".join(
+            f"    t{n} = copy(query.user_message)\n    t{n}.content += x\n    send(t{n})\n"
+            for n in range(copies)
+        )
+        with counted(monkeypatch, dressing, "_changes") as counts:
+            assert len(seen(f"def ask(query, x):\n{lines}")) == copies
+        return counts["_changes"]
+
+    assert looks(80) <= 2.2 * looks(40)
