@@ -74,6 +74,7 @@ def _noted_in_copies(body: Body) -> Seen:
         and any(_copies(part, body) for part in parts_of(node.value))
     }
     notes: dict[str, list[ast.Call]] = {}
+    kept: frozenset[str] | None = None  # until it is asked for
     for call in body.of(ast.Call):  # in the order of the text
         if not (isinstance(call.func, ast.Attribute) and len(call.args) == 1):
             continue
@@ -86,7 +87,8 @@ def _noted_in_copies(body: Body) -> Seen:
             if _role_of(added) in ("system", "developer"):
                 notes.setdefault(owner.id, []).append(call)
             elif _role_of(added) == "user" or _LAST_USER.search(last_name(added) or ""):
-                told = () if _is_kept(owner.id, body) else notes.pop(owner.id, ())
+                kept = _kept(body) if kept is None else kept
+                told = () if owner.id in kept else notes.pop(owner.id, ())
                 yield from (("history-inserted", note) for note in told)
 
 
@@ -113,11 +115,12 @@ def _role_of(node: ast.expr) -> str:
     return role if isinstance(role, str) else ""
 
 
-def _is_kept(name: str, body: Body) -> bool:
-    """Tell whether a list becomes the turns that are kept: ``self.turns = request``."""
-    return any(
-        last_name(node.value) == name and isinstance(node.targets[0], ast.Attribute | ast.Subscript)
+def _kept(body: Body) -> frozenset[str]:
+    """Return the lists that become the turns that are kept: ``self.turns = request``."""
+    return frozenset(
+        node.value.id
         for node in body.of(ast.Assign)
+        if isinstance(node.value, ast.Name) and isinstance(node.targets[0], ast.Attribute | ast.Subscript)
     )
 
 
