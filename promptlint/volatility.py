@@ -77,10 +77,8 @@ def annotate(layout: Layout, catalog: Catalog) -> Layout:
                 asked[guard] = _guard(guard, catalog)
         guards = tuple(asked[guard] for guard in segment.guards)
         known = replace(segment, guards=guards) if guards != segment.guards else segment
-        if known.is_hole and _called(known) not in own:
-            segments.append(_hole(known, catalog, program))
-        elif known.is_hole:
-            segments.append(known)
+        if known.is_hole:
+            segments.append(known if _called(known) in own else _hole(known, catalog, program))
         else:
             segments.extend(_literal(known, catalog))
     # A template file may make anything: a page, a setup file, code.
@@ -277,9 +275,10 @@ def _by_place(origin: Origin, catalog: Catalog) -> Cause | None:
 
 def _is_vocabulary(origin: Origin) -> bool:
     """Tell whether a list that was given is printed as it is: the words to choose from, ``", ".join(labels)``."""
-    one = re.fullmatch(rf"{re.escape(origin.given)}\[\d+\]", origin.expression)
+    at = origin.expression.removeprefix(f"{origin.given}[")
+    one = at != origin.expression and at.endswith("]") and at[:-1].isdecimal()
     joined = ".join(" in origin.expression and origin.name in (origin.given, f"{origin.given}[]")
-    return one is not None or joined
+    return one or joined
 
 
 def _of_history(name: str, catalog: Catalog) -> Volatile | None:

@@ -62,7 +62,7 @@ def counted(node: ast.Attribute, value: Value, frame: Frame) -> Value:
     if not (isinstance(owner, ast.Attribute) and isinstance(owner.value, ast.Name)):
         return value
     func = frame.func
-    if func is None or func.cls is None or owner.value.id != _me(func.node):
+    if func is None or func.cls is None or owner.value.id != growing.own_name(func.node):
         return value
     if not any(node.attr in _names(one.node) for one in func.cls.mro()):
         return value
@@ -104,7 +104,7 @@ def _set_in_parts(method: ast.AST) -> list[tuple[str, str, ast.stmt]]:
     """Return what a method sets in the parts of its object: ``state``, ``turn`` of ``self.state.turn += 1``."""
     found: list[tuple[str, str, ast.stmt]] = []
     called: dict[str, str] = {}  # ``state = self.state``
-    me = _me(method)
+    me = growing.own_name(method)
     for node in blocks(method):
         if not isinstance(node, ast.Assign | ast.AugAssign):
             continue
@@ -126,13 +126,6 @@ def _part(node: ast.expr, me: str, called: Mapping[str, str]) -> str:
         if isinstance(node, ast.Attribute) and isinstance(owner, ast.Name) and owner.id == me
         else ""
     )
-
-
-def _me(method: ast.AST) -> str:
-    """Return what a method calls its object."""
-    args = getattr(method, "args", None)
-    first = next(iter((*args.posonlyargs, *args.args)), None) if isinstance(args, ast.arguments) else None
-    return first.arg if first is not None else ""
 
 
 def _is_step(node: ast.AugAssign) -> bool:

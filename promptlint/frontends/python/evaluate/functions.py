@@ -217,15 +217,10 @@ def invoke(
             if cause is not None and cause.kind is Kind.UNORDERED:
                 cause = None  # a set that goes down a recursion holds what was visited
         one = Unknown(place, name=func.name, path=f"{func.name}()", cause=cause)
-        # Of a method that does nothing, its annotation is all there is.
-        if (
-            not recursive
-            and m.exhausted
-            and len(m.stack) < MAX_DEPTH
-            and worth(func)
-            and _builds_a_prompt(m, func)
-        ):
+        followed = not recursive and len(m.stack) < MAX_DEPTH and worth(func)
+        if followed and m.apart > 0 and _builds_a_prompt(func):
             return _returned(_on_its_own(m, func, args, keywords, rest, place), func, place)
+        # Of a method that does nothing, its annotation is all there is.
         return hints.returned(one, func) if overriding.is_abstract(func) else one
     # Each further level gets half: what a prompt takes from far away is small. What a constructor sets last
     # is missed as much as what it sets first.
@@ -238,15 +233,7 @@ def invoke(
     if key is not None and (kept := m.recall(key, budget)) is not None:
         return _returned(fresh(m, kept.value, kept.alive, (*args, *keywords.values())), func, place)
     begun = m.steps
-    inner = Frame(
-        func.module,
-        {},
-        func,
-        func.cls,
-        args[0] if func.cls and args else None,
-        func.closure,
-        depth=len(m.guards),
-    )
+    inner = _frame_of(func, args, len(m.guards))
     bind(m, func, args, keywords, inner, place, rest)
     m.stack.append(func.node)
     loops, m.loops = m.loops, list(m.loops)
@@ -265,10 +252,10 @@ def invoke(
         m.limit = limit + m.steps - begun if iterates else limit
         whole = m.reach >= len(m.stack)  # nothing in it was cut for being under way further out
         m.reach = min(m.reach, reach)
-    cut = spent and is_prompt_name(func.name)
+    cut = spent and _builds_a_prompt(func)
     if spent:
         func.ran = False  # not to its end: a worker is entered for itself then
-        if cut and _builds_a_prompt(m, func):
+        if cut and m.apart > 0:
             value = _on_its_own(m, func, args, keywords, rest, place)
     if spent and isinstance(value, Const) and value.value is None:
         value = Unknown(place, name=func.name, path=f"{func.name}()")  # cut before it returned anything
@@ -285,8 +272,13 @@ def invoke(
     return _returned(value, func, place)
 
 
-def _builds_a_prompt(m: Machine, func: FuncV) -> bool:
-    return m.apart > 0 and is_prompt_name(func.name) and not isinstance(func.node, ast.Lambda)
+def _builds_a_prompt(func: FuncV) -> bool:
+    return is_prompt_name(func.name) and not isinstance(func.node, ast.Lambda)
+
+
+def _frame_of(func: FuncV, args: Sequence[Value], depth: int) -> Frame:
+    receiver = args[0] if func.cls and args else None
+    return Frame(func.module, {}, func, func.cls, receiver, func.closure, depth=depth)
 
 
 def _on_its_own(
@@ -299,9 +291,7 @@ def _on_its_own(
 ) -> Value:
     """Run a function that builds a prompt with a budget of its own, where what calls it has no more for it."""
     reads = {func.module.owner(func.node)}
-    inner = Frame(
-        func.module, {}, func, func.cls, args[0] if func.cls and args else None, func.closure, depth=0
-    )
+    inner = _frame_of(func, args, 0)
     m.apart -= 1
     with m.afresh([func.node], MAX_STEPS), m.recorder.into([]), m.project.reading(reads):
         m.apart = 0

@@ -156,10 +156,17 @@ def measured(cls: ClassV) -> frozenset[str]:
     return cls.measured
 
 
+def own_name(method: ast.AST) -> str:
+    """Return what a method calls its object."""
+    args = getattr(method, "args", None)
+    first = next(iter((*args.posonlyargs, *args.args)), None) if isinstance(args, ast.arguments) else None
+    return first.arg if first is not None else ""
+
+
 @remembered
 def _measured(method: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> frozenset[str]:
     """Return the attributes of its object that a method sets to more than constants and what it is given as it is."""
-    me = next((a.arg for a in (*method.args.posonlyargs, *method.args.args)), "")
+    me = own_name(method)
     return frozenset(
         target.attr
         for node in blocks(method)

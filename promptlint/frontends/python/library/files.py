@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from promptlint.frontends.documents import tree
     from promptlint.frontends.python.values.arguments import Arguments
 
-READ = "read()"  # the path of a text that was read
 FOLDER = "folder"  # of a path: what is in front of its name
 _ROOT = "<root>"  # what the paths that are known from `__file__` begin with: the root of the project
 OWN = "<file>"  # the name of what a file of the program says that is not at hand: a prompt that is packed elsewhere
@@ -126,7 +125,7 @@ def read(m: Machine, value: Value, node: ast.Call, frame: Frame) -> Value:
         return found
     place = frame.module.place(node)
     cause = inside(value.cause) or _of_a_run(folder_of(value), place, frame.module.text(node))
-    return Unknown(place, name=_named(value, frame), path=READ, cause=cause, text=frame.module.text(node))
+    return Unknown(place, name=_named(value, frame), path="read()", cause=cause, text=frame.module.text(node))
 
 
 def _of_a_run(folder: Value | None, place: Place, text: str) -> Cause | None:

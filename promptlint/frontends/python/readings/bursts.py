@@ -51,7 +51,7 @@ def _shares(layout: Layout) -> bool:
 def _with(layout: Layout, found: list[tuple[Place, Place, str]]) -> Layout:
     at = layout.place
     for where, start, written in found:
-        if at.path == where.path and where.span.start <= at.span.start < where.span.end:
+        if where.holds(at):
             seen = Observation("written-at-once", start, written)
             return replace(layout, observations=(*layout.observations, seen))
     return layout

@@ -37,6 +37,7 @@ from promptlint.frontends.python.readings.shapes import (
     names_of,
     order,
     parts_of,
+    root_name,
 )
 from promptlint.frontends.python.readings.turnlists import Body, Seen
 from promptlint.frontends.python.syntax.nodes import walk
@@ -95,7 +96,7 @@ def _edited(it: Ending, run: Run, *, limited: bool) -> _Why:
     for why, inside in places:
         for target in chain.from_iterable(map(_edits, inside)):
             whole = _in_turns(it, target) and not names_of(target).isdisjoint(run.turns)
-            if (whole or _root(target) in turns) and not it.body.is_about_marks(run.loop):
+            if (whole or root_name(target) in turns) and not it.body.is_about_marks(run.loop):
                 yield why, "history-rewritten", target
 
 
@@ -205,7 +206,7 @@ def _picked(it: Ending) -> Seen:
     }
     for node in chain(it.body.of(ast.Assign), it.body.of(ast.Delete)) if picked else ():
         for target in _edits(node):
-            if _root(target) in picked:
+            if root_name(target) in picked:
                 yield "history-rewritten", target
 
 
@@ -310,9 +311,3 @@ def _names_part(key: ast.expr) -> bool:
     return (
         isinstance(key, ast.Constant) and isinstance(key.value, str) and _PARTS.search(key.value) is not None
     )
-
-
-def _root(node: ast.expr) -> str | None:
-    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else None

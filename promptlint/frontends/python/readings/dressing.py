@@ -17,7 +17,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from promptlint.frontends.python.readings.shapes import last_name, names_of
+from promptlint.frontends.python.readings.shapes import last_name, names_of, root_name
 from promptlint.frontends.python.readings.turnlists import Body, Seen
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.naming import called_name
@@ -71,7 +71,7 @@ def _changes(copied: str, inside: list[ast.AST]) -> Iterator[ast.expr]:
     """Yield where the text of a copy is set to more than its own, or gets another part."""
     own = {copied}
     for loop in inside:
-        if isinstance(loop, ast.For | ast.AsyncFor) and _root(loop.iter) in own:
+        if isinstance(loop, ast.For | ast.AsyncFor) and root_name(loop.iter) in own:
             own |= names_of(loop.target)
     for node in inside:
         if isinstance(node, ast.Assign | ast.AugAssign):
@@ -95,9 +95,3 @@ def _is_text_of(node: ast.expr, own: set[str]) -> bool:
     if isinstance(node, ast.Subscript):
         return getattr(node.slice, "value", None) in _SAYS and last_name(node.value) in own
     return False
-
-
-def _root(node: ast.expr) -> str | None:
-    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return node.id if isinstance(node, ast.Name) else None

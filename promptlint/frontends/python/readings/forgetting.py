@@ -124,7 +124,7 @@ def _changed(body: Body, loop: _Loop, inside: list[ast.AST]) -> Seen:
     while isinstance(source, ast.Call) and source.args and last_name(source.func) in _SAME_ELEMENTS:
         source = source.args[0]
     front = _but_last(source, body.lists)
-    if (not front and not is_list(source, body.lists)) or body.is_about_marks(loop):
+    if not front and not is_list(source, body.lists):
         return
     whole = set(_turns_of(loop))
     index = _place(loop)
@@ -134,7 +134,7 @@ def _changed(body: Body, loop: _Loop, inside: list[ast.AST]) -> Seen:
     if not any(_edits(target, whole, index) for node in inside for target in _targets(node)):
         return
     measures = falling(inside)
-    if goes_far_down(body, inside, measures):
+    if body.is_about_marks(loop) or goes_far_down(body, inside, measures):
         return
     for node, around in _limited(loop.body, front, measures):
         for target in _targets(node):

@@ -43,11 +43,7 @@ def _marked(layout: Layout) -> bool:
 
 def _with(layout: Layout, found: list[tuple[Place, Place, float]]) -> Layout:
     """Add the shortest interval of the code around a request."""
-    around = [
-        (seconds, at)
-        for where, at, seconds in found
-        if layout.place.path == where.path and where.span.start <= layout.place.span.start < where.span.end
-    ]
+    around = [(seconds, at) for where, at, seconds in found if where.holds(layout.place)]
     if not around:
         return layout
     seconds, at = min(around, key=lambda item: item[0])

@@ -19,7 +19,7 @@ from __future__ import annotations
 import ast
 import re
 
-from promptlint.frontends.python.readings.shapes import last_name, parts_of
+from promptlint.frontends.python.readings.shapes import given_by_name, last_name, parts_of
 from promptlint.frontends.python.readings.turnlists import Body, Seen, is_turns
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.naming import called_name
@@ -103,14 +103,13 @@ def _copies(node: ast.expr, body: Body) -> bool:
 
 def _role_of(node: ast.expr) -> str:
     """Return the role of a message that is written out, "" for anything else."""
-    given: ast.expr | None = None
-    if isinstance(node, ast.Dict):
-        entries = zip(node.keys, node.values, strict=True)
-        given = next((v for k, v in entries if getattr(k, "value", None) == "role"), None)
-    elif isinstance(node, ast.Call):
-        given = next((k.value for k in node.keywords if k.arg == "role"), None)
-        if given is None and (made := _MESSAGE.match(called_name(node))) is not None:
-            return "user" if made.group(1) in ("Human", "User") else made.group(1).lower()
+    given = given_by_name(node).get("role")
+    if (
+        isinstance(node, ast.Call)
+        and given is None
+        and (made := _MESSAGE.match(called_name(node))) is not None
+    ):
+        return "user" if made.group(1) in ("Human", "User") else made.group(1).lower()
     role = getattr(given, "value", None)
     return role if isinstance(role, str) else ""
 

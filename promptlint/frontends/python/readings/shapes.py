@@ -64,6 +64,13 @@ def last_name(node: ast.AST) -> str | None:
     return node.id if isinstance(node, ast.Name) else None
 
 
+def root_name(node: ast.expr) -> str | None:
+    """Return the name at the start of a chain of attributes, elements and calls."""
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
 def keyed_name(node: ast.AST) -> str | None:
     """Return the last word of a name, of the key that a list is kept under, or of what gives it.
 
@@ -149,6 +156,13 @@ def grows(inside: list[ast.AST]) -> frozenset[str]:
     return frozenset(
         n.target.id for n in inside if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)
     )
+
+
+def given_by_name(node: ast.AST) -> dict[object, ast.expr]:
+    """Return the entries of a mapping, or the keywords of a call, by their names: what a message is made with."""
+    if isinstance(node, ast.Dict):
+        return {getattr(k, "value", None): v for k, v in zip(node.keys, node.values, strict=True)}
+    return {keyword.arg: keyword.value for keyword in node.keywords} if isinstance(node, ast.Call) else {}
 
 
 def is_message(node: ast.AST) -> bool:

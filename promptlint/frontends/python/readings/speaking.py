@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from promptlint.frontends.python.readings.shapes import last_name
+from promptlint.frontends.python.readings.shapes import given_by_name, last_name
 from promptlint.frontends.python.syntax.nodes import parameters, walk
 from promptlint.frontends.python.values.modules import Module
 from promptlint.frontends.python.values.naming import called_name
@@ -104,13 +104,7 @@ def _is_message(node: ast.AST) -> bool:
 
     A role that is written out is one of those who speak with a model: a toast may have the role ``alert``.
     """
-    given: dict[object, ast.expr]
-    if isinstance(node, ast.Dict):
-        given = {getattr(k, "value", None): v for k, v in zip(node.keys, node.values, strict=True)}
-    elif isinstance(node, ast.Call):
-        given = {keyword.arg: keyword.value for keyword in node.keywords}
-    else:
-        return False
+    given = given_by_name(node)
     if "role" not in given or given.keys().isdisjoint(_SAID):
         return False
     role = given["role"]

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from promptlint.frontends.python.readings.shapes import parts_of
+from promptlint.frontends.python.readings.shapes import given_by_name, parts_of
 from promptlint.frontends.python.readings.turnlists import (
     Body,
     Seen,
@@ -70,11 +70,9 @@ def wrapping(body: Body, others: Mapping[str, Body]) -> Seen:
 
 def user_text(node: ast.AST) -> ast.expr | None:
     """Return what a message of the user says: ``{"role": "user", "content": x}``, ``HumanMessage(content=x)``."""
-    if isinstance(node, ast.Dict):
-        given = {getattr(k, "value", None): v for k, v in zip(node.keys, node.values, strict=True)}
-    elif isinstance(node, ast.Call):
+    given = given_by_name(node)
+    if isinstance(node, ast.Call):
         name = called_name(node)
-        given = {k.arg: k.value for k in node.keywords}
         if name in ("HumanMessage", "UserMessage"):
             given.setdefault("role", ast.Constant("user"))
             if node.args:
@@ -83,8 +81,6 @@ def user_text(node: ast.AST) -> ast.expr | None:
             given = {"role": node.args[-2], "content": node.args[-1]}
         elif name in ("add_user_message", "add_user") and len(node.args) == 1:
             return node.args[0]
-    else:
-        return None
     role = given.get("role")
     return given.get("content") if isinstance(role, ast.Constant) and role.value in _USER else None
 
