@@ -214,7 +214,7 @@ def _computing(cls: ClassV) -> frozenset[str]:
     known: frozenset[str] | None = getattr(cls.node, "_computing", None)
     if known is None:
         told = {
-            name: "raise NotImplementedError" if is_abstract(func) else cls.module.lines(func.node)
+            name: "raise NotImplementedError" if is_abstract(func) else func.module.lines(func.node)
             for name, func in cls.namespace.items()
             if isinstance(func, FuncV) and not isinstance(func.node, ast.Lambda)
         }

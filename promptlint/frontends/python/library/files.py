@@ -25,7 +25,7 @@ from promptlint.frontends.python.values.values import (
     choice,
 )
 from promptlint.layout import Cause, Confidence, Guard, Kind, Scope
-from promptlint.source import Place
+from promptlint.source import Place, SourceFile
 
 if TYPE_CHECKING:
     from promptlint.frontends.documents import tree
@@ -278,12 +278,22 @@ def _loads(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value 
     if source is None or path is None or tree.format_of(path) is None:
         return None
     m.project.reads.add((path, None))
-    try:
-        return data(tree.load(source))
-    except Exception as error:
-        if isinstance(error, (tree.DataError, ValueError, RecursionError)):
-            return None
-        raise
+    root = parsed(m, source)
+    return None if root is None else data(root)
+
+
+def parsed(m: Machine, source: SourceFile) -> tree.Node | None:
+    """Return the tree of a data file, parsed once however many functions load it; None if it is malformed."""
+    from promptlint.frontends.documents import tree
+
+    known = m.project.trees.get(source.path)
+    if known is None or known[0] is not source:
+        try:
+            known = source, tree.load(source)
+        except (tree.DataError, ValueError, RecursionError):
+            known = source, None
+        m.project.trees[source.path] = known
+    return known[1]
 
 
 def data(node: tree.Node, depth: int = 0) -> Value:

@@ -86,9 +86,8 @@ def _texts(m: Machine, path: str) -> Iterator[Str]:
         mapped = MappedText.of(source)
         yield Str((Lit(source.text, TextSource(path, lambda: mapped)),))
         return
-    try:
-        root = tree.load(source)
-    except (tree.DataError, ValueError, RecursionError):
+    root = files.parsed(m, source)
+    if root is None:
         return
     todo: list[tree.Node] = [root]
     count = 0

@@ -15,6 +15,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from promptlint.frontends.base import Context
 from promptlint.frontends.mapped import MappedText
@@ -27,6 +28,9 @@ from promptlint.frontends.python.values.values import Value
 from promptlint.layout import Layout
 from promptlint.source import Place, SourceFile, Span
 from promptlint.words import shortened
+
+if TYPE_CHECKING:
+    from promptlint.frontends.documents.tree import Node
 
 _WORDS = (
     *(
@@ -329,6 +333,7 @@ class Project:
         self.files = frozenset(files)
         self.modules: dict[str, Module | None] = {}
         self.reads: set[Read] = set()  # all that was consulted since the last `reading`
+        self.trees: dict[str, tuple[SourceFile, Node | None]] = {}  # data files, None for malformed ones
         self._parsed: list[Module] = []
         self._packages = {posixpath.dirname(f) for f in self.files if f.endswith("/__init__.py")}
         self._tails: dict[str, list[str]] = defaultdict(list)

@@ -112,3 +112,12 @@ def test_a_name_is_what_it_is_annotated_to_be(system: System) -> None:
         + "def shown():\n    clock: Clock = container.resolve('clock')\n    return f'It is {clock.stamp()}.'\n"
     )
     assert "~clock/request}" in system("shown()", head)
+
+
+def test_a_method_that_was_written_in_another_module(system: System) -> None:
+    other = (
+        "\n" * 80 + "from datetime import datetime\ndef stamp(self):\n    return datetime.now().isoformat()\n"
+    )
+    head = "import other\nclass Clock:\n    stamp = other.stamp\nclass Agent:\n    clock: Clock\n"
+    shown = system("agent.clock.stamp()", head, arguments="question, agent: Agent", files={"other.py": other})
+    assert "~clock/request" in shown

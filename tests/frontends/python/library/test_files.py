@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from promptlint.frontends.documents import json_tree
 from tests.frontends.python.build import Program
 
 HEAD = "from pathlib import Path\nimport json, os, tempfile, tomllib, yaml\nHERE = Path(__file__).parent\n"
@@ -275,3 +276,12 @@ def ask(question):
 """)
     [clock] = [f for f in found.findings if f.code == "PL101"]
     assert "the text of `HANDBOOK`" in clock.message
+
+
+def test_a_data_file_is_parsed_once(system: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+    loads: list[str] = []
+    load = json_tree.load
+    monkeypatch.setattr(json_tree, "load", lambda source: loads.append(source.path) or load(source))
+    expression = " + ".join(["json.loads((HERE / 'c.json').read_text())['a']"] * 3)
+    assert system(expression, HEAD, files={"c.json": '{"a": "Be kind. "}'}) == "Be kind. " * 3
+    assert loads == ["c.json"]
