@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePosixPath
 
 from promptlint.frontends.base import Context
@@ -17,6 +18,7 @@ from promptlint.source import SourceFile
 MAX_CHARACTERS = 200_000
 # In templates with `!<INPUT 0>!` fields what stands before this mark explains them, and is cut off before use.
 _LEGEND_END = "<commentblockmarker>###</commentblockmarker>"
+_QUOTED = re.compile(r"`[^`\n]*\{[{%#]")
 _READ_AS_IT_STANDS = (
     ".instructions.md",
     "copilot-instructions.md",
@@ -59,7 +61,10 @@ def read(source: SourceFile, context: Context, *, certain: bool = False) -> list
     if parts.head is not None:
         draft.model = parts.head.text("model")
         draft.provider = provider_of_model(draft.model)
-    content = draft.take(read_content(body, context, told))
+    read_as = read_content(body, context, told)
+    if read_as.observations and not (certain or told) and _only_shows(path, body.text):
+        return []
+    content = draft.take(read_as)
     if roles.has_roles(body.text):
         draft.add(roles.split(content, body))
     else:
@@ -86,6 +91,11 @@ def _confidence(path: str, text: str, has_fields: bool) -> Confidence | None:
             return Confidence.MEDIUM
         return Confidence.LOW if _is_plain_prose(path, text) and not signs else None
     return Confidence.LOW if has_fields and addressed and signs == 0 else None
+
+
+def _only_shows(path: str, text: str) -> bool:
+    """Tell whether a text that is no template after all is one about templates: it quotes their marks."""
+    return not evidence.is_named_prompt(path) or _QUOTED.search(text) is not None
 
 
 def _is_plain_prose(path: str, text: str) -> bool:

@@ -234,3 +234,16 @@ def test_marks_of_a_program_of_its_own_are_no_broken_jinja() -> None:
     layout = one("prompts/help.md", text)
     assert (layout.observations, layout.complete) == ((), True)
     assert "notes" in [s.origin.name for s in layout.segments if s.is_hole]
+
+
+@pytest.mark.parametrize(
+    ("path", "mark", "told"),
+    [
+        ("prompts/clerk.md", "{% raw %}", True),
+        ("prompts/clerk.md", "`{% raw %}`", False),
+        ("specs/judge.md", "{% raw %}", False),
+    ],
+)
+def test_a_text_about_templates_is_no_broken_template(path: str, mark: str, told: bool) -> None:
+    text = f"You are a clerk who answers letters. You must be brief.\n\nDear {{{{ name }}}}, {mark}.\n"
+    assert [o.what for layout in read(path, text) for o in layout.observations] == ["parse-error"] * told

@@ -214,8 +214,10 @@ def invoke(
     if recursive or len(m.stack) >= MAX_DEPTH or m.exhausted or not worth(func):
         if recursive:
             m.reach = min(m.reach, m.stack.index(func.node))
-            if cause is not None and cause.kind is Kind.UNORDERED:
-                cause = None  # a set that goes down a recursion holds what was visited
+        if cause is not None and cause.kind is Kind.UNORDERED:
+            # A set that goes down a recursion holds what was visited; another may only be looked up in.
+            texts = () if recursive else (*args, *keywords.values())
+            cause = worst(*(a.cause for a in texts if isinstance(a, Str)))
         one = Unknown(place, name=func.name, path=f"{func.name}()", cause=cause)
         followed = not recursive and len(m.stack) < MAX_DEPTH and worth(func)
         if followed and m.apart > 0 and _builds_a_prompt(func):

@@ -65,9 +65,14 @@ def grows(value: ListV) -> bool:
     return any(goes_on(g.kind, g.expression) for item in value.items for g in item.guards)
 
 
-def as_turn(segments: list[Segment], node: ast.expr, frame: Frame) -> tuple[Segment, ...]:
+def stays(node: ast.AST, frame: Frame) -> bool:
+    """Tell whether a loop adds what a node makes, or the name it is bound to, to a text or to turns that go on."""
+    return frame.func is not None and is_added(node, frame.func.node)
+
+
+def as_turn(segments: list[Segment], *, stays: bool) -> tuple[Segment, ...]:
     """Return a message as one of the turns where a loop adds it to them: the system may speak there, too."""
-    if frame.func is None or not is_added(node, frame.func.node):
+    if not stays:
         return tuple(segments)
     return tuple(replace(segment, section=Section.MESSAGES, role="") for segment in segments)
 

@@ -86,13 +86,15 @@ class Emitter:
     """Collects segments; ``loops`` are the loops that run around the call to the model.
 
     ``inputs`` are the arguments of the function that is run: what a request may be about. ``rest`` is the mapping
-    of those that it has no names for.
+    of those that it has no names for. ``adding`` is the loop that adds the text to what there was: its numbers stand
+    side by side there, and stay as they are.
     """
 
     loops: frozenset[int] = frozenset()
     active: tuple[Guard, ...] = ()
     inputs: frozenset[str] = frozenset()
     rest: str = ""
+    adding: int = 0
     segments: list[Segment] = field(default_factory=list)
     gaps: tuple[str, ...] = ()
     section: Section = Section.MESSAGES
@@ -134,7 +136,8 @@ class Emitter:
         cause = part.cause
         if cause is not None and cause.kind is Kind.HISTORY_REWRITE and not self.turns:
             cause = printed(cause)
-        if part.loop and part.loop in self.loops and cause is None:
+        counted = part.loop > 0 and part.loop == self.adding
+        if part.loop in self.loops and cause is None and not counted:
             way = (part.given,) if part.given is not None else ()
             cause = Cause(Kind.COUNTER, Scope.REQUEST, part.expression, Confidence.HIGH, part.place, way)
         # A number that is counted within the text is no counter of requests.
@@ -164,7 +167,7 @@ class Emitter:
             part.place,
             None,
             origin,
-            scope=cause.scope if cause else Scope.UNKNOWN,
+            scope=cause.scope if cause else Scope.RELEASE if counted else Scope.UNKNOWN,
             cause=cause,
             guards=guards,
         )
@@ -403,13 +406,14 @@ def _tools_of(value: Value) -> list[Item]:
     ]
 
 
-def emitter_of(m: Machine) -> Emitter:
-    """Return an empty emitter for a prompt that is made where the machine stands."""
+def emitter_of(m: Machine, *, stays: bool = False) -> Emitter:
+    """Return an empty emitter for a prompt that is made where the machine stands; ``stays`` if a loop adds it."""
+    made = Emitter(frozenset(m.loops), tuple(m.guards), adding=m.loops[-1] if stays and m.loops else 0)
     entry = m.stack[0] if m.stack else None
-    if not isinstance(entry, ast.FunctionDef | ast.AsyncFunctionDef):
-        return Emitter(frozenset(m.loops), tuple(m.guards))
-    rest = entry.args.kwarg.arg if entry.args.kwarg is not None else ""
-    return Emitter(frozenset(m.loops), tuple(m.guards), _inputs(entry), rest)
+    if isinstance(entry, ast.FunctionDef | ast.AsyncFunctionDef):
+        made.inputs = _inputs(entry)
+        made.rest = entry.args.kwarg.arg if entry.args.kwarg is not None else ""
+    return made
 
 
 @remembered

@@ -10,6 +10,7 @@ from dataclasses import replace
 from promptlint.frontends.python.evaluate import audience
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, Results
 from promptlint.frontends.python.evaluate.twins import Twins
+from promptlint.frontends.python.prompts.conversing import stays
 from promptlint.frontends.python.prompts.emit import Emitter, emitter_of
 from promptlint.frontends.python.prompts.history import HistoryWatch
 from promptlint.frontends.python.prompts.stages import Stages
@@ -95,7 +96,7 @@ class Layouts(HistoryWatch):
     ) -> None:
         """Keep a text whose name says that it is a prompt; ``turns`` if a system text has a conversation behind it."""
         place = frame.module.place(node)
-        emitter = emitter_of(m)
+        emitter = emitter_of(m, stays=stays(node, frame))
         emitter.role = "system" if "system" in name.lower() or opens_as_system(value) else ""
         if emitter.role:
             emitter.section = Section.SYSTEM

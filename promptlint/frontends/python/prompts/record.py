@@ -11,7 +11,7 @@ from promptlint.frontends.python.evaluate.machine import Frame, Machine
 from promptlint.frontends.python.evaluate.opening import set_again
 from promptlint.frontends.python.library import engines
 from promptlint.frontends.python.prompts import acting, constants, decorated, tooling
-from promptlint.frontends.python.prompts.conversing import all_held, as_turn, grows, held
+from promptlint.frontends.python.prompts.conversing import all_held, as_turn, grows, held, stays
 from promptlint.frontends.python.prompts.emit import emitter_of
 from promptlint.frontends.python.prompts.keeping import Layouts
 from promptlint.frontends.python.prompts.requests import request, taken
@@ -252,6 +252,7 @@ class Recorder(Layouts):
             and gives_tools(name)
             and not any(is_text(i.value) for i in value.items)
             and not tooling.are_types(value)
+            and not tooling.gives_names(frame.func.node)
         ):
             seen = tooling.unordered(value, frame.module.place(node))
             if seen is not None:
@@ -288,12 +289,13 @@ class Recorder(Layouts):
                 return
             plain = access.plain(role)
             layout = self._layout(m, f"message in {frame.where}", place, LayoutKind.PROMPT, Confidence.MEDIUM)
-            emitter = emitter_of(m)
+            of_loop = stays(node, frame)
+            emitter = emitter_of(m, stays=of_loop)
             emitter.role = engines.role_of(plain) if isinstance(plain, str) else ""
             if emitter.role == "system":
                 emitter.section = Section.SYSTEM
             emitter.value(content, place)
-            self.add(m, layout.with_segments(as_turn(emitter.segments, node, frame), emitter.gaps))
+            self.add(m, layout.with_segments(as_turn(emitter.segments, stays=of_loop), emitter.gaps))
             return
         if is_tool(value):
             self.tool(m, value, place, frame)
@@ -343,10 +345,11 @@ class Recorder(Layouts):
         if self.silent:
             return
         place = frame.module.place(node)
-        emitter = emitter_of(m)
+        of_loop = stays(node, frame)
+        emitter = emitter_of(m, stays=of_loop)
         emitter.messages(ListV([Item(value)]), place)
         layout = self._layout(m, f"message in {frame.where}", place, LayoutKind.PROMPT, Confidence.HIGH)
-        self.add(m, layout.with_segments(as_turn(emitter.segments, node, frame), emitter.gaps))
+        self.add(m, layout.with_segments(as_turn(emitter.segments, stays=of_loop), emitter.gaps))
 
     def template(
         self, m: Machine, value: Template, node: ast.expr, frame: Frame, *, final: bool = False

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from promptlint.frontends.python.evaluate.machine import Frame, Machine
 
 _CHOICES = ("enum", "json_schema_extra", "examples")  # arguments of what describes a tool's argument
+# A set of what is looked up by name, in a signature: a list of tools that is a set holds something else.
+_NAMES = re.compile(r"\b(frozen)?set\[str\]", re.IGNORECASE)
 
 
 def told(m: Machine, value: Value, node: ast.Call, frame: Frame) -> Value:
@@ -106,6 +108,12 @@ def are_types(value: ListV) -> bool:
         or (isinstance(one.value, Ext) and one.value.path.rpartition(".")[2][:1].isupper())
         for one in value.items
     )
+
+
+def gives_names(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
+    """Tell whether a function says that it gives a set of names: what may be used, to be looked up in."""
+    returns = getattr(function, "returns", None)
+    return returns is not None and _NAMES.search(ast.unparse(returns)) is not None
 
 
 def unordered(value: Value, place: Place) -> Observation | None:

@@ -121,7 +121,9 @@ def _chosen(it: Ending, run: Run) -> _Why:
     for value in added:
         if (why := _told(it, value)) and not it.body.is_about_marks(value):
             yield why, "history-rewritten", value
-    told: set[int] = set()  # what stands in conditions that were yielded, and says no more than they do
+    # What stands in conditions that were yielded says no more than they do, nor what is done with marks alone.
+    tests = (node for node in run.inside if isinstance(node, ast.If) and it.body.is_about_marks(node.test))
+    told = {id(inner) for test in tests for inner in walk(*test.body)}
     conditions = 0
     for node in run.inside:
         if isinstance(node, ast.If):

@@ -140,3 +140,23 @@ def test_only_a_few_prompts_are_run_to_their_end_for_one_entry(program: Run) -> 
         return process_time() - begun
 
     assert seconds(160) < 2.5 * seconds(40) + 0.2
+
+
+@pytest.mark.parametrize(("given", "found"), [("set(names)", False), ("', '.join(set(names))", True)])
+def test_a_set_given_to_what_is_not_run_may_only_be_looked_up_in(
+    program: Run, given: str, found: bool
+) -> None:
+    long = "\n".join(f"    keep(names, {n})" for n in range(1500))
+    result = program(f"""
+from openai import OpenAI
+def about(names):
+{long}
+    return chosen(names)
+def chosen(names):
+{long}
+    return known(names)
+def ask(names):
+    made = about({given})
+    OpenAI().chat.completions.create(messages=[{{"role": "system", "content": f"{{made}} {LONG}"}}])
+""")
+    assert any("~unordered" in text for text in result.texts) is found

@@ -323,3 +323,26 @@ def check(found, pages):
             {{"role": "system", "content": "{LONG}"}}, {{"role": "user", "content": f"{{one.text}} in {{one.path}}"}}])
 """)
     assert found.request.repeated is goes_on
+
+
+@pytest.mark.parametrize(
+    ("body", "counts"),
+    [
+        ("        prompt += f'Rule {i}: {rule}\\n'\n", False),
+        ("        prompt = f'Rule {i}: ' + RULES\n", True),
+        ("        prompt = f'Rule {i}: '\n        prompt += RULES\n", True),
+        ("        turns.append({'role': 'user', 'content': f'Rule {i}. ' + RULES})\n", False),
+        (
+            "        turns = [{'role': 'user', 'content': f'Rule {i}. ' + RULES}]\n        send(messages=turns)\n",
+            True,
+        ),
+        ("        turns.append(HumanMessage(content=f'Rule {i}. ' + RULES))\n", False),
+    ],
+)
+def test_what_a_loop_adds_stays_as_it_is(program: Run, body: str, counts: bool) -> None:
+    found = program(
+        "from langchain_core.messages import HumanMessage\n"
+        f"RULES = {LONG!r}\n"
+        "def ask(rules):\n    prompt, turns = RULES, []\n    for i, rule in enumerate(rules):\n" + body
+    )
+    assert any("~counter/request" in text for text in found.texts) is counts

@@ -376,3 +376,24 @@ def shorten(self):
         {edit}
 """)
     assert rewritten(found) == changed
+
+
+@pytest.mark.parametrize(
+    ("asked", "cut"), [("'cachePoint' in block", []), ("'image' in block", ["room -= 1"])]
+)
+def test_marks_that_are_too_many_are_no_turns(talking: Run, asked: str, cut: list[str]) -> None:
+    found = talking(f"""
+def within_limit(messages, room):
+    for message in reversed(messages):
+        content = []
+        for block in reversed(message["content"]):
+            if {asked}:
+                if room > 0:
+                    room -= 1
+                    content.append(block)
+            else:
+                content.append(block)
+        message["content"] = list(reversed(content))
+    return messages
+""")
+    assert [o.detail for o in found.observations if o.what == "history-cut"] == cut
