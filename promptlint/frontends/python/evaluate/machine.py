@@ -161,6 +161,7 @@ class Machine:
         self.long: set[ast.AST] = set()  # functions for which the reserve was no use
         self.reach = MAX_DEPTH  # the outermost call under way for which a recursion was cut
         self.asked = 0  # attributes under way that other methods set
+        self.keys: set[tuple[str, str]] = set()  # of shared mappings, those whose values are under way
         self.memo: Results = {}  # of calls that recorded no prompt
         self.grown: dict[object, tuple[Cause | None, frozenset[Read]]] = {}  # order of filled attributes
         self.instances: dict[ast.AST, tuple[Obj, frozenset[Read]]] = {}

@@ -52,11 +52,12 @@ def read(m: Machine, node: ast.expr, key: object, frame: Frame) -> Value | None:
     ):
         return None
     mapping = _mapping(node, frame.func.node)
-    if not mapping:
+    if not mapping or (mapping, key) in m.keys:
         return None
     if m.writers is None:
         m.writers = _writers(m.project)
     m.asked += 1
+    m.keys.add((mapping, key))
     try:
         paths = (path for path in m.writers.get(key, ()) if _belongs(path, frame.module.path))
         values = (
@@ -68,6 +69,7 @@ def read(m: Machine, node: ast.expr, key: object, frame: Frame) -> Value | None:
         return next((value for value in values if value.cause is not None), None)
     finally:
         m.asked -= 1
+        m.keys.discard((mapping, key))
 
 
 def _writers(project: Project) -> Writers:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 FOLDER = "folder"  # of a path: what is in front of its name
 _ROOT = "<root>"  # what the paths that are known from `__file__` begin with: the root of the project
+MAX_DATA = 500_000  # characters of a data file: what is larger holds records, whatever is made of them
 OWN = "<file>"  # the name of what a file of the program says that is not at hand: a prompt that is packed elsewhere
 _OF_THE_PROGRAM = re.compile(r"prompt|template|instruction|persona", re.IGNORECASE)
 # Folders that a run works in: what their files say, others write.
@@ -283,13 +284,13 @@ def _loads(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value 
 
 
 def parsed(m: Machine, source: SourceFile) -> tree.Node | None:
-    """Return the tree of a data file, parsed once however many functions load it; None if it is malformed."""
+    """Return the tree of a data file, parsed once however many functions load it; None if it is malformed or large."""
     from promptlint.frontends.documents import tree
 
     known = m.project.trees.get(source.path)
     if known is None or known[0] is not source:
         try:
-            known = source, tree.load(source)
+            known = source, tree.load(source) if len(source.text) <= MAX_DATA else None
         except (tree.DataError, ValueError, RecursionError):
             known = source, None
         m.project.trees[source.path] = known

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from promptlint.findings import Status
+from promptlint.frontends.python.evaluate import sharing
 from tests.frontends.python.build import LONG, Program, analyze
 
 Run = Callable[..., Program]
@@ -112,3 +113,15 @@ def test_files_of_one_program(reader: str, writer: str, told: bool) -> None:
     units = analyze({reader: READER, writer: HOOK})
     causes = [s.cause for unit in units for layout in unit.layouts for s in layout.segments if s.cause]
     assert any(cause.kind == "clock" for cause in causes) is told
+
+
+def test_a_key_that_many_functions_make_of_itself_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    evaluated = sharing._evaluated
+    monkeypatch.setattr(sharing, "_evaluated", lambda *given: asked.append(given[4]) or evaluated(*given))
+    masked = "def hidden(row: Row):\n    return {'key': hide(row.get('key', ''))}\n"
+    files = {f"app/m{n}.py": masked for n in range(12)}
+    analyze(
+        {"app/prompt.py": "def prompt(row: Row):\n    return hide(row.get('key')) + ' Be brief.'\n", **files}
+    )
+    assert 0 < len(asked) <= 20

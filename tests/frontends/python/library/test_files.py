@@ -285,3 +285,13 @@ def test_a_data_file_is_parsed_once(system: Callable[..., str], monkeypatch: pyt
     expression = " + ".join(["json.loads((HERE / 'c.json').read_text())['a']"] * 3)
     assert system(expression, HEAD, files={"c.json": '{"a": "Be kind. "}'}) == "Be kind. " * 3
     assert loads == ["c.json"]
+
+
+def test_a_large_data_file_is_not_read(system: Callable[..., str]) -> None:
+    rows = ", ".join(f'"row {n}"' for n in range(60_000))
+    shown = system(
+        "json.loads((HERE / 'c.json').read_text())['a']",
+        HEAD,
+        files={"c.json": f'{{"a": "Hi", "rows": [{rows}]}}'},
+    )
+    assert "Hi" not in shown
