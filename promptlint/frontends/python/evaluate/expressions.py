@@ -320,6 +320,8 @@ def _boolop(m: Machine, node: ast.BoolOp, frame: Frame) -> Value:
             return values[-1]
         if len(kept) > 1 and isinstance(kept[-2][1], Unknown) and _is_empty(kept[-1][1]):
             kept.pop()  # `x or {}`: nothing is in it
+        if len(kept) > 1 and _has_its_own(*kept[-2], kept[-1][1]):
+            kept.pop()
         out = kept[-1][1]
         for expr, value in reversed(kept[:-1]):
             out = choose(guard_of(m, expr, value, frame), value, out, None)
@@ -328,6 +330,16 @@ def _boolop(m: Machine, node: ast.BoolOp, frame: Frame) -> Value:
     if False in truths:
         return values[truths.index(False)]
     return Unknown(frame.module.place(node), name=name_in(node), cause=worst(*(v.cause for v in values)))
+
+
+def _has_its_own(expr: ast.expr, value: Value, other: Value) -> bool:
+    """Tell whether an identifier is made only for what was given without one: ``call.id or uuid4().hex``."""
+    made = other.cause is not None and other.cause.kind is Kind.IDENTIFIER
+    if not (made and isinstance(value, Unknown) and isinstance(expr, ast.Attribute)):
+        return False
+    return (
+        expr.attr.endswith("id") and isinstance(expr.value, ast.Name) and expr.value.id not in ("self", "cls")
+    )
 
 
 def _compare(m: Machine, node: ast.Compare, frame: Frame) -> Value:

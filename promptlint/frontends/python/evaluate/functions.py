@@ -226,7 +226,8 @@ def invoke(
         return hints.returned(one, func) if overriding.is_abstract(func) else one
     # Each further level gets half: what a prompt takes from far away is small. What a constructor sets last
     # is missed as much as what it sets first.
-    steps = (MAX_CALL_STEPS if telling else MAX_MAKE_STEPS) >> max(0, len(m.stack) - 1)
+    keeps = m.asked > 0 and len(m.stack) == 1  # what an object keeps is made by one call, as a rule
+    steps = (MAX_CALL_STEPS if telling or keeps else MAX_MAKE_STEPS) >> max(0, len(m.stack) - 1)
     iterates = func.name in ITERATING
     if func.name == "__init__" or iterates:
         steps = MAX_MAKE_STEPS

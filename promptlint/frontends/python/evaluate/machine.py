@@ -134,6 +134,7 @@ _UNDER_WAY = (
     "long",
     "reach",
     "apart",
+    "spare",
 )
 
 Results = dict[tuple[object, int | None], Kept]
@@ -157,6 +158,7 @@ class Machine:
         self.limit = MAX_STEPS
         self.exhausted = False
         self.apart = MAX_APART
+        self.spare = MAX_STEPS  # for attributes, whose making is not paid for by who asks
         self.reserve = RESERVE
         self.long: set[ast.AST] = set()  # functions for which the reserve was no use
         self.reach = MAX_DEPTH  # the outermost call under way for which a recursion was cut
@@ -224,7 +226,7 @@ class Machine:
         saved = {name: getattr(self, name) for name in _UNDER_WAY}
         self.guards, self.loops, self.stack, self.own, self.steps, self.limit = [], [], stack, 0, 0, steps
         self.exhausted, self.reserve, self.long, self.reach = False, RESERVE, set(), MAX_DEPTH
-        self.apart = MAX_APART
+        self.apart, self.spare = MAX_APART, MAX_STEPS
         try:
             yield
         finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from contextlib import nullcontext
 
 from promptlint.frontends.python.evaluate import access, counting, growing, hints, protocols
 from promptlint.frontends.python.evaluate.linking import is_counting
@@ -34,6 +35,7 @@ from promptlint.frontends.python.values.values import (
 from promptlint.layout import Cause, Confidence, Kind, Scope
 from promptlint.source import Place
 
+MAX_WRITING = 400  # steps of what makes one attribute
 MAX_ASKED = 6  # attributes that are made of one another, each in a method of its own
 MAX_INIT_STEPS = 500
 _MODELLED = ("future", "path", "jinja-env", "buffer", "dialog", "formatter", "pattern", "match")
@@ -177,6 +179,9 @@ def attribute(m: Machine, obj: Obj, attr: str, node: ast.expr, frame: Frame) -> 
         own.order = own.order or growing.order(m, obj, attr)
     counted = bool(written) and _counter(written or [], own)
     if own is not None and not counted:
+        # Made by a call that was too far from here to be run to its end.
+        if written and isinstance(own, Unknown) and own.cause is None and own.path.endswith("()"):
+            return _made(m, obj, attr, written, frame) or own
         return Unknown(place, name=label, path=label) if _is_setting(obj, attr, own) else own
     if cls is None:
         return Unknown(place, name=label, path=f"{obj.kind or obj.name}.{attr}")
@@ -207,19 +212,8 @@ def attribute(m: Machine, obj: Obj, attr: str, node: ast.expr, frame: Frame) -> 
     begun = growing.is_number(found) and attr in growing.measured(cls)
     if found is not None and not begun and (_says(found) or not (is_data(cls) or found is NONE)):
         return found
-    if written and attr not in obj.busy and m.asked < MAX_ASKED:
-        obj.busy.add(attr)
-        m.asked += 1
-        try:
-            value = _written(m, obj, _telling(written), frame)
-        finally:
-            obj.busy.discard(attr)
-            m.asked -= 1
-        if value is not None:
-            # Lists grow, and what was found while another attribute was asked for may lack that one.
-            if not (isinstance(value, (ListV, DictV)) or obj.busy or m.asked):
-                obj.attrs[attr] = value
-            return value
+    if written and (made := _made(m, obj, attr, written, frame)) is not None:
+        return made
     if (part := _part(m, cls, attr, label)) is not None:
         obj.attrs[attr] = part  # what is put into it is there when it is asked for again
         return part
@@ -228,6 +222,27 @@ def attribute(m: Machine, obj: Obj, attr: str, node: ast.expr, frame: Frame) -> 
     path = f"{obj.name}.{attr}"
     value = Unknown(place, name=label, path=path)
     return hints.field(m, cls, attr, value)
+
+
+def _made(
+    m: Machine, obj: Obj, attr: str, written: list[tuple[FuncV, ast.AST]], frame: Frame
+) -> Value | None:
+    """Return what a method makes an attribute of; None where it tells nothing, or that is being asked already."""
+    if m.asked >= MAX_ASKED or attr in obj.busy or attr in obj.unmade:
+        return None
+    obj.busy.add(attr)
+    m.asked += 1
+    try:
+        value = _written(m, obj, _telling(written), frame)
+    finally:
+        obj.busy.discard(attr)
+        m.asked -= 1
+    if value is None:
+        obj.unmade.add(attr)
+    elif not (isinstance(value, (ListV, DictV)) or obj.busy or m.asked):
+        # Lists grow, and what was found while another attribute was asked for may lack that one.
+        obj.attrs[attr] = value
+    return value
 
 
 def _is_setting(obj: Obj, attr: str, value: Value) -> bool:
@@ -392,12 +407,20 @@ def _written(m: Machine, obj: Obj, write: tuple[FuncV, ast.AST], frame: Frame) -
     args = func.node.args
     for index, arg in enumerate([*args.posonlyargs, *args.args]):
         names[arg.arg] = obj if index == 0 else Unknown(func.module.place(arg), name=arg.arg, path=arg.arg)
-    inner = Frame(func.module, names, func, func.cls, obj, func.closure, depth=len(m.guards))
-    if not isinstance(func.node, ast.Lambda):
+    steps = making(func.node, node) if not isinstance(func.node, ast.Lambda) else []
+    if not steps and isinstance(value, ast.Name) and value.id in names and names[value.id] is not obj:
+        return None  # an argument, of which nothing is known
+    # What an object keeps is there whoever asks for it, and however far from the object that is.
+    spare, budget = m.spare, MAX_WRITING >> m.asked - 1
+    with m.afresh([func.node], budget) if spare > 0 else nullcontext():
+        m.spare, begun = spare, m.steps
+        inner = Frame(func.module, names, func, func.cls, obj, func.closure, depth=len(m.guards))
         silent, m.recorder.silent = m.recorder.silent, True
-        m.execute(making(func.node, node), inner)
+        m.execute(steps, inner)
         m.recorder.silent = silent
-    result = m.evaluate(value, inner)
+        result = m.evaluate(value, inner)
+        spare = m.spare - (m.steps - begun)
+    m.spare = spare
     if result.cause is not None:
         target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", value)
         return passed(result, func.module.place(node), f"kept in {func.module.text(target)}")

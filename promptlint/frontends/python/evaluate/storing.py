@@ -8,7 +8,7 @@ from promptlint.frontends.python.evaluate import access, linking, members, proto
 from promptlint.frontends.python.evaluate.machine import Frame, Machine, join, passed, unknown_like
 from promptlint.frontends.python.evaluate.opening import content_of
 from promptlint.frontends.python.values import known
-from promptlint.frontends.python.values.naming import CONSTRUCTORS
+from promptlint.frontends.python.values.naming import CONSTRUCTORS, is_of_a_tool
 from promptlint.frontends.python.values.values import (
     ClassV,
     DictV,
@@ -40,6 +40,7 @@ def set_attribute(m: Machine, target: ast.Attribute, value: Value, frame: Frame)
         if isinstance(value, ListV) and not value.owner:
             value.name, value.owner = target.attr, owner.name
         guards = m.since(frame.depth)
+        owner.unmade.clear()
         old = owner.attrs.get(target.attr)
         owner.attrs[target.attr] = (
             join(guards[-1], None, [value, old]) if guards and old is not None else value
@@ -74,6 +75,12 @@ def set_item(m: Machine, target: ast.Subscript, value: Value, frame: Frame) -> N
         m.recorder.opened(m, target.value, value, target, frame)
     elif access.plain(key) == 0 and (content := content_of(value)) is not None:
         m.recorder.opened(m, target, content, target, frame)
+    elif (
+        isinstance(value, Str)
+        and access.plain(key) == "description"
+        and is_of_a_tool(ast.unparse(target.value))
+    ):
+        m.recorder.described(m, value, target, frame)
     if isinstance(owner, DictV):
         if isinstance(value, Obj) and _outlives(target.value, frame):
             place = frame.module.place(target)

@@ -37,6 +37,7 @@ from promptlint.frontends.python.values.naming import (
     holds_prompts,
     is_description,
     is_kept_back,
+    is_of_a_tool,
     is_prompt_name,
     makes_tools,
     names_prompts_only,
@@ -96,6 +97,8 @@ class Recorder(Layouts):
                     self.message_list(m, turns.name or "messages", turns, at, frame)
             elif isinstance(argument, Str):
                 self.said(m, key, argument, given, node, frame)
+                if key == 0 and _sets_description(node):
+                    self.described(m, argument, node, frame)
         if (said := spoken(given)) is not None:
             self.mapping(m, said, node, frame)
         for keyword, argument in given.keywords.items():
@@ -212,6 +215,8 @@ class Recorder(Layouts):
 
     def described(self, m: Machine, value: Str, node: ast.AST, frame: Frame) -> None:
         """A tool was given its description."""
+        if self.silent:
+            return
         if value.cause is not None or disorder(value.parts) is not None:
             self.tool_text(m, value, node, frame)
 
@@ -423,3 +428,9 @@ def _makes_a_tool(frame: Frame) -> bool:
 def _prompt_home(frame: Frame, value: Value) -> bool:
     """Tell whether a long text is made in a class or file that says it holds prompts."""
     return isinstance(value, Str) and value.literal_length() >= 80 and holds_prompts(frame.module, frame.cls)
+
+
+def _sets_description(call: ast.Call) -> bool:
+    """Tell whether a call sets what a tool says of itself: ``tool.set_function_description(text)``."""
+    name = called_name(call)
+    return name.startswith("set") and name.endswith("description") and is_of_a_tool(ast.unparse(call.func))

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 _CHOICES = ("enum", "json_schema_extra", "examples")  # arguments of what describes a tool's argument
 # A set of what is looked up by name, in a signature: a list of tools that is a set holds something else.
-_NAMES = re.compile(r"\b(frozen)?set\[str\]", re.IGNORECASE)
+_NAMES = re.compile(r"\b(frozen)?set\[(str\b|type\[)", re.IGNORECASE)
 
 
 def told(m: Machine, value: Value, node: ast.Call, frame: Frame) -> Value:

@@ -279,6 +279,13 @@ def making(node: Function, statement: ast.AST) -> list[ast.stmt]:
 
     None where something else makes or changes one of the names as well (a loop, ``names.sort()``), or they are many.
     """
+    known: list[ast.stmt] | None = getattr(statement, "_making", None)
+    if known is None:
+        known = statement._making = _making(node, statement)  # type: ignore[attr-defined]
+    return known
+
+
+def _making(node: Function, statement: ast.AST) -> list[ast.stmt]:
     before = list(takewhile(lambda one: one is not statement, nodes.statements(node.body)))
     if len(before) == len(nodes.statements(node.body)) or not isinstance(statement, ast.stmt):
         return []

@@ -142,6 +142,11 @@ def describes_a_tool(called: str, given: Arguments) -> bool:
     return _TOOL.search(called) is not None or not _OF_TOOL.isdisjoint(given.keywords)
 
 
+def is_of_a_tool(written: str) -> bool:
+    """Tell whether a piece of a program is about tools or their parts: ``schema["function"]``, ``tool.set_description``."""
+    return _TOOL.search(written) is not None
+
+
 def is_description(keyword: str) -> bool:
     """Tell whether an argument says what something is for: ``description=…``, ``describe=…``, ``description_override=…``."""
     return keyword.startswith("descri")

@@ -343,7 +343,8 @@ class Obj(Value):
     """An instance of a project class, or of a library class that the evaluator models (``kind``)."""
 
     __slots__ = (
-        *("attrs", "born", "busy", "cls", "grown", "kept", "kind", "name", "pending", "place", "used"),
+        *("attrs", "born", "busy", "cls", "grown", "kept", "kind"),
+        *("name", "pending", "place", "unmade", "used"),
     )
 
     def __init__(
@@ -355,6 +356,7 @@ class Obj(Value):
         self.attrs: dict[str, Value] = {}
         self.place = place
         self.busy: set[str] = set()
+        self.unmade: set[str] = set()  # attributes of which no method tells anything
         self.grown: set[str] = set()  # collections that other methods have filled before
         self.kept: Scope | None = Scope.SESSION  # how long it lives; None: made anew for each request
         self.used = False  # part of an object that was there before: somebody has called its methods

@@ -109,3 +109,19 @@ def test_what_is_loaded_from_a_path_is_not_the_path(program: Callable[..., Progr
         """
     assert "PL105" in program(source.replace("SHOWN", "at")).codes
     assert "PL105" not in program(source.replace("SHOWN", "tool.__name__")).codes
+
+
+@pytest.mark.parametrize(
+    ("expression", "made"),
+    [
+        ("call.tool_call_id or uuid4().hex", False),
+        ("self.session_id or uuid4().hex", True),
+        ("session_id or uuid4().hex", True),
+        ("call.name or uuid4().hex", True),
+    ],
+)
+def test_an_identifier_for_what_has_none(system: System, expression: str, made: bool) -> None:
+    head = "from uuid import uuid4\n"
+    assert (
+        "~identifier/request" in system(expression, head, arguments="self, question, call, session_id")
+    ) is made

@@ -160,3 +160,31 @@ def ask(names):
     OpenAI().chat.completions.create(messages=[{{"role": "system", "content": f"{{made}} {LONG}"}}])
 """)
     assert any("~unordered" in text for text in result.texts) is found
+
+
+def test_what_an_object_keeps_is_there_however_far_away(program: Run) -> None:
+    result = program(f"""
+from pathlib import Path
+class Desk:
+    def __init__(self, root):
+        self.root, self.known = Path(root), None
+    def scan(self):
+        found = {{}}
+        for scope, folder in [("repo", self.root / "skills"), ("user", Path.home()), ("all", Path("/etc/skills"))]:
+            for path in folder.rglob("SKILL.md"):
+                skill = self.parsed(path)
+                found[skill["name"]] = {{"name": skill["name"], "path": str(path), "scope": scope}}
+        return found
+    def skills(self):
+        if self.known is None:
+            self.known = self.scan()
+        return self.known
+    def shown(self):
+        lines = ""
+        for skill in self.skills().values():
+            lines += f"- {{skill['name']}}"
+        return lines
+    def system_prompt(self):
+        return f"Use these. {{self.shown()}} {LONG}"
+""")
+    assert any("~unordered/machine" in text for text in result.texts)

@@ -118,3 +118,27 @@ def test_what_a_tool_may_be_given_has_no_order(
             return order
         """
     assert program(source).codes == ["PL301"] * found
+
+
+@pytest.mark.parametrize(
+    ("set_by", "changes"),
+    [
+        ("schema['function']['description'] = TEXT", True),
+        ("tool.schema['description'] = TEXT", True),
+        ("tool.set_function_description(TEXT)", True),
+        ("tool.set_function_name(TEXT)", False),
+        ("page['description'] = TEXT", False),
+        ("page.set_description(TEXT)", False),
+    ],
+)
+@pytest.mark.parametrize("text", ["f'Loads one of {names}. ' + RULES", "'Loads one of the skills. ' + RULES"])
+def test_a_description_that_is_set_later(program: Run, set_by: str, changes: bool, text: str) -> None:
+    found = program(f"""
+        import os
+        RULES = {RULES!r}  # behind each prompt
+        def get_tools(tool, page, schema):
+            names = os.listdir('skills')
+            {set_by.replace("TEXT", text)}
+            return [tool]
+        """)
+    assert found.codes == (["PL301"] if changes and "{" in text else [])

@@ -75,7 +75,10 @@ def test_a_function_that_gives_tools(program: Run, chosen: str, found: bool) -> 
     assert ("PL301" in program(source).codes) == found
 
 
-@pytest.mark.parametrize(("given", "found"), [("set[str]", False), ("set[Tool]", True), ("list[Tool]", True)])
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [("set[str]", False), ("frozenset[type[Tool]]", False), ("set[Tool]", True), ("list[Tool]", True)],
+)
 def test_a_function_that_gives_names_of_tools(program: Run, given: str, found: bool) -> None:
     source = (
         f"# for a prompt\ndef allowed_tools(names) -> {given}:\n    return frozenset(KNOWN[n] for n in names)"
