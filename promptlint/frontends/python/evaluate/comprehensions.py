@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from dataclasses import replace
 
 from promptlint.frontends.python.evaluate import members, protocols, rounds
 from promptlint.frontends.python.evaluate.conditions import guard_of, name_in, truth
@@ -87,6 +88,8 @@ def _filtered(
     m: Machine, generators: list[ast.comprehension], index: int, frame: Frame, body: Callable[[], object]
 ) -> Cause | None:
     tests = generators[index].ifs
+    # Which element it is says nothing of which are left out.
+    bound = {n.id for one in generators[: index + 1] for n in walk(one.target) if isinstance(n, ast.Name)}
     pushed = 0
     for test in tests:
         value = m.evaluate(test, frame)
@@ -96,7 +99,7 @@ def _filtered(
                 m.guards.pop()
             return None
         if known is None:
-            m.guards.append(guard_of(m, test, value, frame))
+            m.guards.append(replace(guard_of(m, test, value, frame), name=name_in(test, bound)))
             pushed += 1
     try:
         return _over(m, generators, index + 1, frame, body)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from promptlint.frontends.python.evaluate.machine import Frame, Machine
 from promptlint.frontends.python.syntax.nodes import remembered, walk
@@ -98,15 +98,15 @@ def _names_in(test: ast.expr) -> tuple[str, ...]:
     return tuple(n.id for n in walk(test) if isinstance(n, ast.Name))
 
 
+def name_in(node: ast.expr, but: Container[str] = ()) -> str:
+    """Return the first dotted name of a condition, what decides it; none that begins with one of those ``but`` given."""
+    return next((name for name in _dotted_in(node) if name.partition(".")[0] not in but), "")
+
+
 @remembered
-def name_in(node: ast.expr) -> str:
-    """Return the first dotted name of a condition: what decides it."""
-    for child in walk(node):
-        if isinstance(child, ast.Attribute | ast.Name):
-            dotted = dotted_name(child)
-            if dotted and dotted not in _PLAIN_CALLS:
-                return dotted
-    return ""
+def _dotted_in(node: ast.expr) -> tuple[str, ...]:
+    names = (dotted_name(n) for n in walk(node) if isinstance(n, ast.Attribute | ast.Name))
+    return tuple(name for name in names if name and name not in _PLAIN_CALLS)
 
 
 def dotted_name(node: ast.expr) -> str:

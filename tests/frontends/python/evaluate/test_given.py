@@ -10,7 +10,7 @@ from promptlint.frontends.python.evaluate.conditions import truth
 from promptlint.frontends.python.values.values import Const, DictV, Item, ListV
 from promptlint.layout import Guard, Kind, Scope
 from promptlint.source import Place, Span
-from tests.frontends.python.build import LONG, Program, run
+from tests.frontends.python.build import LONG, Program, run, send
 
 System = Callable[..., str]
 GUARD = Guard("if", "flag", Place("a.py", Span(0, 1)))
@@ -330,3 +330,19 @@ def test_an_object_that_is_there_if_none_was_given(system: System) -> None:
         "f'In {place.folder}.'", head, "place = state.get('place', Local())", arguments="question, state"
     )
     assert found == "In {place.folder ~environment/machine}."
+
+
+@pytest.mark.parametrize(
+    ("test", "name"),
+    [
+        ("note.user_id not in hidden", "hidden"),
+        ("note.kind in user.wanted", "user.wanted"),
+        ("note.user_id", ""),
+        ("user_id in note.readers", "user_id"),
+    ],
+)
+def test_which_element_it_is_decides_nothing(test: str, name: str) -> None:
+    body = f"    lines = ''.join([f'{{note.text}} ' for note in notes if {test}])"
+    found = run(send("lines", body=body, arguments="question, notes, hidden, user, user_id"))
+    guards = [g for s in found.request.segments for g in s.guards if g.kind == "if"]
+    assert {guard.name for guard in guards} == {name}
