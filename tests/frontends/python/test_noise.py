@@ -175,17 +175,19 @@ def test_a_mail_speaks_to_people(program: Run, path: str, reported: bool) -> Non
     [
         ("raise ValueError(text)", False),
         ("raise ValueError(str(text))", False),
+        ("path.write_text(text)", False),
+        ("path.write_text(text); return llm.ask(text)", True),
         ("return llm.ask(text)", True),
     ],
 )
-def test_the_text_of_an_exception_is_no_prompt(program: Run, use: str, reported: bool) -> None:
+def test_the_text_of_an_exception_or_a_file_is_no_prompt(program: Run, use: str, reported: bool) -> None:
     found = program(f"""
         from textwrap import dedent
         def check(llm, why):
             text = dedent(f'''
                 This engine cannot be used here. What it says of the reason, in its own words:
                 {{why}}
-            ''')
+            ''').strip()
             {use}
     """)
     assert ("PL501" in found.codes) is reported
@@ -393,7 +395,7 @@ def test_a_list_of_messages_is_a_conversation_where_a_model_is_spoken_to(
         "for m in self.messages[:-keep]:\n            if len(self.messages) > self.max_messages:\n                self.messages.remove(m)",
         "return [m.note if i != newest else m for i, m in enumerate(messages)]",
         "for m in messages[:-5]:\n            m['text'] = '***'",
-        "self.archive(compress(self.log_messages[:-10]))",
+        "self.archive(compress(self.old_messages[:-10]))",
         "return [self.header] + posts[-20:]",
     ],
 )

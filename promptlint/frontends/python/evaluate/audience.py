@@ -156,7 +156,10 @@ def _written(func: ast.AST) -> Iterator[ast.expr]:
         target = node.targets[0] if isinstance(node, ast.Assign) else None
         name = target.id if isinstance(target, ast.Name) else ""
         if name in written and written[name] == len(_loads(func).get(name, ())):
-            yield node.value  # type: ignore[attr-defined]
+            value = node.value  # type: ignore[attr-defined]
+            while isinstance(value, ast.Call):  # ``dedent(text).strip()``: of both calls
+                yield value
+                value = value.func.value if isinstance(value.func, ast.Attribute) else None
 
 
 @remembered
@@ -194,20 +197,21 @@ def is_addressed(segments: Iterable[Segment]) -> bool:
 
     Nothing else tells a prompt from a report, a release note or a program, where no name does.
     """
-    from promptlint.frontends.documents import evidence
-
     known = [segment for segment in segments if segment.text]
     written = "".join(segment.text or "" for segment in known)
+    return speaks(written, of_prompts=any("prompt" in segment.place.path.lower() for segment in known))
+
+
+def speaks(written: str, *, of_prompts: bool = False) -> bool:
+    """Tell whether a text speaks to a model; ``of_prompts`` if nothing but a program in it would tell otherwise."""
+    from promptlint.frontends.documents import evidence
+
     if evidence.names_a_role(written):
         return True
     if len(_STATEMENT.findall(written)) >= _PROGRAM:
         return False
     needed = 1 if len(written) < _LONG else 2  # in a long text to people some such words stand by chance
-    return (
-        evidence.addresses(written) >= needed
-        or _TURN.search(written) is not None
-        or any("prompt" in segment.place.path.lower() for segment in known)
-    )
+    return of_prompts or evidence.addresses(written) >= needed or _TURN.search(written) is not None
 
 
 def is_said(segments: list[Segment], node: ast.expr, frame: Frame) -> bool:

@@ -12,7 +12,12 @@ from promptlint.frontends.python.evaluate.machine import Frame, Machine
 from promptlint.frontends.python.syntax.nodes import walk
 from promptlint.frontends.python.values.pieces import worst
 from promptlint.frontends.python.values.values import DictV, Item, ListV, Value
-from promptlint.layout import Cause, Guard, Scope
+from promptlint.layout import DATA, Cause, Guard, Kind, Scope
+
+_SAID = DATA | {
+    Kind.HISTORY,
+    Kind.HISTORY_REWRITE,
+}  # what elements say: with the same elements, the same of them are left out
 
 
 def collection(m: Machine, node: ast.ListComp | ast.GeneratorExp | ast.SetComp, frame: Frame) -> Value:
@@ -99,7 +104,10 @@ def _filtered(
                 m.guards.pop()
             return None
         if known is None:
-            m.guards.append(replace(guard_of(m, test, value, frame), name=name_in(test, bound)))
+            guard = replace(guard_of(m, test, value, frame), name=name_in(test, bound))
+            if not guard.name and guard.cause is not None and guard.cause.kind in _SAID:
+                guard = replace(guard, cause=None, scope=Scope.UNKNOWN)
+            m.guards.append(guard)
             pushed += 1
     try:
         return _over(m, generators, index + 1, frame, body)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from promptlint.frontends.python.evaluate import audience
 from promptlint.frontends.python.evaluate.machine import Frame, Machine
+from promptlint.frontends.python.syntax.slicing import tells_of_prompts
 from promptlint.frontends.python.values.pieces import Alt, Hole, Lit, Loop, Part, Seg, flat, text_of
 from promptlint.frontends.python.values.values import Item, ListV, Str, Value
 from promptlint.layout import Observation
@@ -112,7 +113,7 @@ def dedent(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value 
         holes
         and indented
         and not audience.starts_as_code(text_of(value.parts[0]))
-        and not (func is not None and audience.becomes_a_refusal(node, func))
+        and not (func is not None and _is_no_prompt(node, func, value))
     ):
         place = frame.module.place(node)
         m.recorder.observe(
@@ -125,6 +126,15 @@ def dedent(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value 
             value,
         )
     return dedented(value)
+
+
+def _is_no_prompt(
+    node: ast.Call, func: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, value: Str
+) -> bool:
+    """Tell whether a function has nothing to do with prompts, or fails with a text, or writes it to a file."""
+    if not (isinstance(func, ast.Lambda) or tells_of_prompts(func)):
+        return not audience.speaks("".join(map(text_of, flat(value.parts))))
+    return audience.becomes_a_refusal(node, func) or audience.only_written(node, func)
 
 
 def recased(value: Str, change: Callable[[str], str]) -> Str:

@@ -32,13 +32,14 @@ NOT_SENT = re.compile(
 
 # Others keep histories too: of what was called, run, typed, built or searched for.
 OTHER_HISTORY = re.compile(
-    r"(?:call|run|job|failure|error|request|login|search|browse\w*|command|input|tool_name|build|price|version|undo|git)s?_hist",
+    r"(?:call|run|job|failure|error|request|login|search|browse\w*|command|input|tool_name|build|price|version|undo|git)s?_hist|"
+    r"(?<!chat_)(?<![a-z])logs?_",  # ``log_messages``, and no ``chat_log_messages``
     re.IGNORECASE,
 )
 
 # Names of the turns of a conversation.
 HISTORY = re.compile(
-    rf"^(?!.*{OTHER_HISTORY.pattern})"
+    rf"^(?!.*(?:{OTHER_HISTORY.pattern}))"
     r"(?!.*(?:queued|pending|unread)_)"  # nothing of them was sent
     r"(?:.*[._])?(messages|history(_(items|messages|entries|list|turns))?|hist|turns|conversation|transcript|dialog(ue)?|chat_history|"
     r"msgs|chat_log|convo|to_input_list)\d*(\[\])*$",

@@ -346,3 +346,12 @@ def test_which_element_it_is_decides_nothing(test: str, name: str) -> None:
     found = run(send("lines", body=body, arguments="question, notes, hidden, user, user_id"))
     guards = [g for s in found.request.segments for g in s.guards if g.kind == "if"]
     assert {guard.name for guard in guards} == {name}
+
+
+def test_who_says_a_turn_of_the_last_ones_decides_nothing() -> None:
+    said = "[turn['content'] for turn in messages[-5:] if turn['role'] != 'system']"
+    found = run(send("'Go on. ' + RULES", f"RULES = {LONG!r}\n", f"    said = ''.join({said})", "messages"))
+    assert "PL109" not in found.codes
+    shown = run(send("said + RULES", f"RULES = {LONG!r}\n", f"    said = ''.join({said})", "messages"))
+    assert shown.codes
+    assert "PL109" not in shown.codes

@@ -314,6 +314,8 @@ def send(client, messages):
         ("if len(messages) > 9:\n        messages.pop(0)", True),
         ("if messages[0]['role'] == 'system':\n        messages.pop(0)", False),  # sent beside the turns
         ("if self.queued_messages:\n        self.queued_messages.pop(0)", False),
+        ("if len(self.messages) > 9:\n        self.messages = self.messages[-9:]", True),
+        ("if len(self.log_messages) > 9:\n        self.log_messages = self.log_messages[-9:]", False),
     ],
 )
 def test_what_is_taken_from_the_front(talking: Run, taken: str, cut: bool) -> None:
