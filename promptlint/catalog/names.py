@@ -16,7 +16,7 @@ from fnmatch import fnmatchcase
 
 from promptlint.catalog.model import Volatile
 from promptlint.catalog.words import words
-from promptlint.layout import Kind
+from promptlint.layout import Kind, Scope
 
 Words = tuple[str, ...]
 _PHRASE = 4  # words in front of a value that are read
@@ -91,7 +91,10 @@ class NameTable:
             joined = owners[-1] + own
             if self._is_stable(joined):
                 return None
-            if found := self._of_words(joined):
+            found = self._of_words(joined)
+            if found is not None and found.scope is Scope.TENANT and _is_member(identifier):
+                return None
+            if found is not None:
                 return found
             for owner in reversed(owners):
                 if owner in self.owners:
@@ -191,3 +194,9 @@ class NameTable:
         while end - start > 1 and name[start] in self.before and name not in self.whole:
             start += 1
         return name[start:end]
+
+
+def _is_member(identifier: str) -> bool:
+    """Tell whether a path ends in something of an element of what has a name of its own: ``team[].name``."""
+    of = identifier.split(".")[-2]
+    return of.endswith("[]") and not of.endswith("s[]")

@@ -163,7 +163,9 @@ def _changes(layout: Layout, parameter: Parameter) -> bool:
         given = [choice for choice in parameter.choices if choice != UNSET]
         if layout.repeated and parameter.name in _OF_A_TURN and len(given) > 1:
             return True
-        if goes_on(layout) and any(asked(layout, guard) for guard in parameter.guards):
+        # A model that is named by the request is asked for what it is: ``if model.startswith("gemini-")``.
+        others = (g for g in parameter.guards if g.name.rpartition(".")[2] != parameter.name)
+        if goes_on(layout) and any(asked(layout, guard) for guard in others):
             return True
     cause = parameter.cause
     if cause is None or cause.kind in DATA or cause.kind is Kind.PER_USER:

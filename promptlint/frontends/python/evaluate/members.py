@@ -13,6 +13,7 @@ from promptlint.frontends.python.values.forms import has_turns, is_history, with
 from promptlint.frontends.python.values.pieces import worst
 from promptlint.frontends.python.values.values import (
     MAX_CHOICE,
+    NONE,
     Choice,
     Const,
     Declared,
@@ -89,6 +90,17 @@ def elements(value: Value) -> list[Value] | None:
     if isinstance(value, ListV) and value.known() and value.order is None:
         return [i.value for i in value.items]
     return None
+
+
+def apart(value: Value) -> list[Value] | None:
+    """Return what names get to which a tuple is assigned; of one of several tuples, one of their elements each."""
+    if not isinstance(value, Choice):
+        return elements(value)
+    ways = [elements(one) for one in value.values if one is not NONE]
+    known = [way for way in ways if way is not None]
+    if len(known) < max(len(ways), 1) or len(set(map(len, known))) > 1:
+        return None
+    return [choice(value.guard, column) for column in zip(*known, strict=True)]
 
 
 def element(m: Machine, value: Value, node: ast.expr, frame: Frame) -> Value:

@@ -19,7 +19,14 @@ from collections.abc import Iterator
 
 from promptlint.frontends.python.evaluate.growing import fillers
 from promptlint.frontends.python.evaluate.machine import Frame
-from promptlint.frontends.python.syntax.nodes import Loop, attributes, loops_around, remembered, walk
+from promptlint.frontends.python.syntax.nodes import (
+    Loop,
+    attributes,
+    loops_around,
+    parameters,
+    remembered,
+    walk,
+)
 from promptlint.frontends.python.values.values import FuncV
 from promptlint.layout import Confidence, Observation, Section, Segment
 
@@ -65,13 +72,43 @@ def rendered_anew(segments: list[Segment], frame: Frame) -> Iterator[Observation
 
 
 def _changed(func: FuncV) -> frozenset[str]:
-    """Return the attributes that a method, or one that it calls, fills or sets, but for those set once when first asked for."""
+    """Return the attributes that a method, or one that it calls, fills or sets, but for those set once when first asked for.
+
+    What another makes anew of attributes alone, as ``self.prompt = render(self.rules)``, is another when one of these is.
+    """
     called = attributes(func.node)
-    return frozenset(
-        attr
+    filled = {
+        attr: [one for one in filling if _changes(one, attr, func, called)]
         for attr, filling in (fillers(func.cls) if func.cls is not None else {}).items()
-        if any(
-            (one.node is func.node or one.name in called) and not only_once(one.node, attr) for one in filling
+    }
+    made = {
+        a for a, ways in filled.items() if ways and all(w is not func and _made_anew(w.node, a) for w in ways)
+    }
+    found = {attr for attr, ways in filled.items() if ways} - made
+    while more := {a for a in made if any(not found.isdisjoint(attributes(w.node)) for w in filled[a])}:
+        found |= more
+        made -= more
+    return frozenset(found)
+
+
+def _changes(one: FuncV, attr: str, func: FuncV, called: frozenset[str]) -> bool:
+    return (one.node is func.node or one.name in called) and not only_once(one.node, attr)
+
+
+def _made_anew(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, attr: str) -> bool:
+    """Tell whether a method that is given nothing sets an attribute, and asks nobody but its own object."""
+    inside = walk(function)
+    me = [arg.arg for arg in parameters(function)]
+    calls = (n.func for n in inside if isinstance(n, ast.Call))
+    return (
+        len(me) == 1
+        and not any(
+            isinstance(n, ast.Attribute) and n.attr == attr and isinstance(n.ctx, ast.Load) for n in inside
+        )
+        and not any(isinstance(n, ast.AugAssign) and getattr(n.target, "attr", "") == attr for n in inside)
+        and all(
+            isinstance(f, ast.Attribute) and isinstance(f.value, ast.Name) and f.value.id == me[0]
+            for f in calls
         )
     )
 

@@ -168,7 +168,7 @@ def assign(m: Machine, target: ast.expr, value: Value, frame: Frame) -> None:
         storing.set_item(m, target, value, frame)
     elif isinstance(target, (ast.Tuple, ast.List)):
         value = protocols.iterated(m, value, target, frame)
-        found = members.elements(value)
+        found = members.apart(value)
         spread = _spread(found, target.elts) if found is not None else None
         for index, element in enumerate(target.elts):
             inner: Value

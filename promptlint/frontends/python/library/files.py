@@ -125,7 +125,10 @@ def read(m: Machine, value: Value, node: ast.Call, frame: Frame) -> Value:
     if found is not None:
         return found
     place = frame.module.place(node)
-    cause = inside(value.cause) or _of_a_run(folder_of(value), place, frame.module.text(node))
+    cause = inside(value.cause)
+    if cause is not None and cause.what.startswith("tempfile."):
+        cause = None  # it says what was just written there, whatever it is called
+    cause = cause or _of_a_run(folder_of(value), place, frame.module.text(node))
     return Unknown(place, name=_named(value, frame), path="read()", cause=cause, text=frame.module.text(node))
 
 

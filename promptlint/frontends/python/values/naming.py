@@ -32,7 +32,7 @@ NOT_SENT = re.compile(
 
 # Others keep histories too: of what was called, run, typed, built or searched for.
 OTHER_HISTORY = re.compile(
-    r"(?:call|run|job|failure|error|request|login|search|browse\w*|command|input|tool_name|build|price|version|undo|git)s?_hist|"
+    r"(?:call|run|job|failure|error|request|login|search|browse\w*|command|input|tool_name|build|price|version|undo|git|token)s?_hist|"
     r"(?<!chat_)(?<![a-z])logs?_",  # ``log_messages``, and no ``chat_log_messages``
     re.IGNORECASE,
 )
