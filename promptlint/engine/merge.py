@@ -65,25 +65,26 @@ def merge(results: Sequence[Result]) -> list[Finding]:
 def _one_of_its_kind(found: list[Finding]) -> list[Finding]:
     """Leave out what says less of a place that another finding is about: whose data it is, how a conversation is cut.
 
-    Of a value that callers name differently, what was retrieved tells more than what was given. A cut stands in the
-    statement that makes it, and both may have been seen.
+    Of a value that callers name differently, what was given tells least, and then what changes most often counts.
+    A cut stands in the statement that makes it, and both may have been seen. What has no order in a tool's
+    description is a text, and no list of tools.
     """
-    data: dict[Place, Finding] = {}
+    named: dict[Place, Finding] = {}
     cuts: list[Finding] = []
+    orders = {one.primary for one in found if one.kind is Kind.UNORDERED}
+    found = [one for one in found if one.kind is not Kind.TOOLS_ORDER or one.primary not in orders]
     for one in found:
-        if one.kind in DATA and _by_name(one):
-            data[one.primary] = max(data.get(one.primary, one), one, key=_tells)
+        if _by_name(one):
+            named[one.primary] = max(named.get(one.primary, one), one, key=_tells)
         elif one.kind is Kind.HISTORY_REWRITE:
             before = cuts[-1] if cuts else one
             if not (_inside(one.primary, before.primary) or _inside(before.primary, one.primary)):
                 cuts.append(one)
             elif _sureness(one) > _sureness(before) or not cuts:
                 cuts[-1:] = [one]
-    stay = {id(one) for one in (*data.values(), *cuts)}
+    stay = {id(one) for one in (*named.values(), *cuts)}
     return [
-        one
-        for one in found
-        if id(one) in stay or not (one.kind is Kind.HISTORY_REWRITE or (one.kind in DATA and _by_name(one)))
+        one for one in found if id(one) in stay or not (one.kind is Kind.HISTORY_REWRITE or _by_name(one))
     ]
 
 
@@ -115,8 +116,10 @@ def _lost(finding: Finding) -> int:
     return finding.cost.tokens if finding.cost else 0
 
 
-def _tells(finding: Finding) -> tuple[bool, int, bool]:
-    return finding.status is Status.ACTIVE, finding.severity.rank, finding.kind is Kind.RETRIEVED
+def _tells(finding: Finding) -> tuple[bool, int, bool, int, bool]:
+    given = finding.kind is Kind.REQUEST_INPUT  # which much is taken for that nothing else is known of
+    often = finding.scope.rank
+    return finding.status is Status.ACTIVE, finding.severity.rank, not given, often, finding.kind not in DATA
 
 
 def _sureness(finding: Finding) -> tuple[bool, int]:

@@ -57,6 +57,9 @@ KNOWN = {
     "research_findings": (Kind.RETRIEVED, Scope.REQUEST),
     "pr_task": (Kind.REQUEST_INPUT, Scope.REQUEST),
     "pr_response1": (Kind.REQUEST_INPUT, Scope.REQUEST),
+    "team.name": (Kind.PER_USER, Scope.TENANT),
+    "teams[].workspace_id": (Kind.PER_USER, Scope.TENANT),
+    "workspace.problem": (Kind.REQUEST_INPUT, Scope.REQUEST),
     "research_brief": (Kind.REQUEST_INPUT, Scope.REQUEST),
     "response.plan": (Kind.REQUEST_INPUT, Scope.REQUEST),
     "searchResults": (Kind.RETRIEVED, Scope.REQUEST),
@@ -83,6 +86,7 @@ examples few_shot_examples persona language role rules guidelines schema output_
 instructions response_format total_step_count sessions users steps turns_limit historical_notes contextual
 datetimes_enabled user_prompt_template examples[].question model_json_schema.properties.request.default settings.company_name page_size personality_context index main_node_name viewport i x _ 1 description name id
 content[].text message.content[].text Memory.system_message api_docs tool_docs no_response max_tasks
+options.team[].name
 """.split()  # noqa: SIM905
 
 

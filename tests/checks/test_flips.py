@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from promptlint.checks import CHECKS, Thresholds
 from promptlint.findings import Finding
-from promptlint.layout import (
-    Layout,
-    Observation,
-    Parameter,
-)
+from promptlint.layout import Cause, Confidence, Kind, Layout, Observation, Parameter, Scope
 from tests.checks.build import (
     CLAUDE,
     OPENAI,
@@ -62,6 +60,15 @@ class TestParametersThatFlip:
         asks = guard(expression=expression)
         thinking = Parameter("thinking", place(6), choices=("on", "off"), guards=(asks,))
         assert bool(run(layout(text(9), parameters=(thinking,), repeated=True, **CLAUDE))) is told
+
+    @pytest.mark.parametrize(
+        ("asked", "told"), [("model", False), ("request.model", False), ("question", True)]
+    )
+    def test_a_model_that_is_asked_for_what_it_is(self, asked: str, told: bool) -> None:
+        cause = Cause(Kind.REQUEST_INPUT, Scope.REQUEST, asked, Confidence.HIGH)
+        asks = replace(guard(cause, expression=f"{asked}.startswith('large')"), name=asked)
+        model = Parameter("model", place(6), choices=("m", "n"), guards=(asks,))
+        assert bool(run(layout(text(9), parameters=(model,), repeated=True, **OPENAI))) is told
 
     def test_choices_of_one_conversation(self) -> None:
         thinking = Parameter("thinking", place(6), choices=("on", "off"))

@@ -134,3 +134,14 @@ def test_variants_of_a_prompt_that_begin_with_another_value(make_finding: Make) 
     assert merge([Result("t.j2", (first, second))]) == [first]
     far = replace(second, cost=Cost(20, 1, "vllm"))  # much that could go first stands between them
     assert merge([Result("t.j2", (first, far))]) == [first, far]
+
+
+def test_one_place_is_of_one_kind(make_finding: Make) -> None:
+    given = make_finding(TEMPLATE, 6, 17, code="PL108", kind=Kind.REQUEST_INPUT, confidence=Confidence.LOW)
+    folder = replace(given, code="PL105", kind=Kind.ENVIRONMENT, scope=Scope.MACHINE)
+    found = replace(given, code="PL107", kind=Kind.RETRIEVED)
+    assert merge([Result("t.j2", (given, folder))]) == [folder]
+    assert merge([Result("t.j2", (folder, found))]) == [found]
+    order = replace(given, code="PL201", kind=Kind.UNORDERED, confidence=Confidence.MEDIUM)
+    tools = replace(order, code="PL301", kind=Kind.TOOLS_ORDER)
+    assert merge([Result("t.j2", (order, tools))]) == [order]

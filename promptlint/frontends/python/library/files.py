@@ -125,9 +125,7 @@ def read(m: Machine, value: Value, node: ast.Call, frame: Frame) -> Value:
     if found is not None:
         return found
     place = frame.module.place(node)
-    cause = inside(value.cause)
-    if cause is not None and cause.what.startswith("tempfile."):
-        cause = None  # it says what was just written there, whatever it is called
+    cause = inside(value.cause) if not _is_temporary(value) else None
     cause = cause or _of_a_run(folder_of(value), place, frame.module.text(node))
     return Unknown(place, name=_named(value, frame), path="read()", cause=cause, text=frame.module.text(node))
 
@@ -236,7 +234,14 @@ def _alone(values: Sequence[Value]) -> Obj | None:
 
 def _open(m: Machine, given: Arguments, node: ast.Call, frame: Frame) -> Value | None:
     value = given.get(0, "file")
+    if value is not None and _is_temporary(value):
+        return Unknown(frame.module.place(node), path="open()")
     return either((value,), _opened) if value is not None else None
+
+
+def _is_temporary(path: Value) -> bool:
+    """Tell whether a path is that of a temporary file: what it says was just written there, whatever it is called."""
+    return path.cause is not None and path.cause.what.startswith("tempfile.")
 
 
 def _opened(values: Sequence[Value]) -> Obj | None:

@@ -235,3 +235,19 @@ def ask(store, chat, docs):
 def test_a_set_in_turns_that_are_made_anew(program: Run, content: str, turns: str, reported: bool) -> None:
     found = program(ANEW.replace("CONTENT", content).replace("TURNS", turns))
     assert ("PL201" in found.codes) is reported
+
+
+@pytest.mark.parametrize(
+    ("shown", "counts"), [("text", False), ("why", False), ("used", True), ("call(question)", True)]
+)
+def test_one_of_several_tuples_is_taken_apart(system: Callable[..., str], shown: str, counts: bool) -> None:
+    head = """
+from openai import OpenAI
+def call(question):
+    reply = OpenAI().chat.completions.create(model="m", messages=[])
+    if reply.choices:
+        return reply.choices[0], "stop", reply.usage.completion_tokens
+    return None, "empty", reply.usage.completion_tokens
+"""
+    made = system(f"f'Be brief. {{{shown}}}'", head, "text, why, used = call(question)")
+    assert ("~counter/request" in made) is counts

@@ -22,6 +22,12 @@ class Planner:
         self.done.append(text)
     def rename(self, name):
         self.notes = name
+    def fill(self):
+        self.prompt = self.filled({{**self.notes}})
+    def count(self):
+        self.prompt = self.filled(self.prompt)
+    def load(self):
+        self.prompt = store.read(self.notes)
     def step(self, text):
         self.messages.append({{'role': 'user', 'content': text}})
         system = {system}
@@ -40,6 +46,11 @@ class Planner:
         ("f'Be brief. {self.done}'", "pass", ""),
         ("f'Be brief. {self.notes}'", "self.note(text)", ""),
         ("f'Be brief. {self.prompt}'", "if not self.prompt: self.prompt = load()", ""),
+        # Made anew of the same, or of what changes.
+        ("f'Be brief. {self.prompt}'", "self.fill()", ""),
+        ("f'Be brief. {self.prompt}'", "self.fill(); self.rename(text)", "{self.prompt}"),
+        ("f'Be brief. {self.prompt}'", "self.count()", "{self.prompt}"),
+        ("f'Be brief. {self.prompt}'", "self.load()", "{self.prompt}"),
     ],
 )
 def test_state_in_front_of_the_turns(program: Run, system: str, after: str, told: str) -> None:

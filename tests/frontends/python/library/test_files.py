@@ -295,3 +295,11 @@ def test_a_large_data_file_is_not_read(system: Callable[..., str]) -> None:
         files={"c.json": f'{{"a": "Hi", "rows": [{rows}]}}'},
     )
     assert "Hi" not in shown
+
+
+@pytest.mark.parametrize(
+    ("file", "told"), [("made.name", False), ("os.path.join(os.getcwd(), 'n.txt')", True)]
+)
+def test_what_was_just_written_to_a_temporary_file(system: Callable[..., str], file: str, told: bool) -> None:
+    head = f"{HEAD}def said():\n    made = tempfile.NamedTemporaryFile()\n    return open({file}).read()\n"
+    assert ("~environment" in system("f'Be brief. {said()}'", head)) is told

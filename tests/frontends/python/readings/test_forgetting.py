@@ -315,6 +315,7 @@ def send(client, messages):
         ("if messages[0]['role'] == 'system':\n        messages.pop(0)", False),  # sent beside the turns
         ("if self.queued_messages:\n        self.queued_messages.pop(0)", False),
         ("if len(self.messages) > 9:\n        self.messages = self.messages[-9:]", True),
+        ("if len(self.token_history) > 9:\n        self.token_history = self.token_history[-9:]", False),
         ("if len(self.log_messages) > 9:\n        self.log_messages = self.log_messages[-9:]", False),
     ],
 )
