@@ -14,10 +14,8 @@ from promptlint.frontends.python.values.pieces import worst
 from promptlint.frontends.python.values.values import DictV, Item, ListV, Value
 from promptlint.layout import DATA, Cause, Guard, Kind, Scope
 
-_SAID = DATA | {
-    Kind.HISTORY,
-    Kind.HISTORY_REWRITE,
-}  # what elements say: with the same elements, the same of them are left out
+# What elements say: with the same elements, the same of them are left out.
+_SAID = DATA | {Kind.HISTORY, Kind.HISTORY_REWRITE}
 
 
 def collection(m: Machine, node: ast.ListComp | ast.GeneratorExp | ast.SetComp, frame: Frame) -> Value:

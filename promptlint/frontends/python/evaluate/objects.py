@@ -237,10 +237,11 @@ def _made(
     finally:
         obj.busy.discard(attr)
         m.asked -= 1
-    if value is None:
+    if obj.busy or m.asked:
+        return value  # found while another attribute was asked for, which it may lack
+    if value is None and obj.kept is not Scope.PROCESS:
         obj.unmade.add(attr)
-    elif not (isinstance(value, (ListV, DictV)) or obj.busy or m.asked):
-        # Lists grow, and what was found while another attribute was asked for may lack that one.
+    elif value is not None and not isinstance(value, (ListV, DictV)):  # these grow
         obj.attrs[attr] = value
     return value
 
