@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Iterator
 
 from promptlint.frontends.python.evaluate.machine import Frame, Machine
 from promptlint.frontends.python.syntax.nodes import remembered, walk
@@ -98,9 +98,10 @@ def _names_in(test: ast.expr) -> tuple[str, ...]:
     return tuple(n.id for n in walk(test) if isinstance(n, ast.Name))
 
 
-def name_in(node: ast.expr, but: Container[str] = ()) -> str:
+def name_in(node: ast.expr, but: Collection[str] = ()) -> str:
     """Return the first dotted name of a condition, what decides it; none that begins with one of those ``but`` given."""
-    return next((name for name in _dotted_in(node) if name.partition(".")[0] not in but), "")
+    names = _dotted_in(node)
+    return next((name for name in names if name.partition(".")[0] not in but), "") if but else (*names, "")[0]
 
 
 @remembered

@@ -58,6 +58,7 @@ MAX_ROOTS = 6  # elements, and levels, that are looked at for what a collection 
 MAX_DEPTH = 8
 MAX_OWN_STEPS = 60_000  # of an entry or module body
 MAX_STEPS = 2_000  # of all that an entry calls
+MAX_SPARE = 700  # for attributes, whose making is not paid for by who asks
 RESERVE = 400  # kept for the short calls that an entry makes itself after those
 MAX_RESERVED = 60  # of one such call
 MAX_APART = 4  # functions that build a prompt and are run to their end for an entry without steps
@@ -158,11 +159,12 @@ class Machine:
         self.limit = MAX_STEPS
         self.exhausted = False
         self.apart = MAX_APART
-        self.spare = MAX_STEPS  # for attributes, whose making is not paid for by who asks
+        self.spare = MAX_SPARE
         self.reserve = RESERVE
         self.long: set[ast.AST] = set()  # functions for which the reserve was no use
         self.reach = MAX_DEPTH  # the outermost call under way for which a recursion was cut
         self.asked = 0  # attributes under way that other methods set
+        self.unmade: dict[tuple[Obj, str], frozenset[Read]] = {}  # while another attribute is under way
         self.keys: set[tuple[str, str]] = set()  # of shared mappings, those whose values are under way
         self.memo: Results = {}  # of calls that recorded no prompt
         self.grown: dict[object, tuple[Cause | None, frozenset[Read]]] = {}  # order of filled attributes
@@ -226,7 +228,7 @@ class Machine:
         saved = {name: getattr(self, name) for name in _UNDER_WAY}
         self.guards, self.loops, self.stack, self.own, self.steps, self.limit = [], [], stack, 0, 0, steps
         self.exhausted, self.reserve, self.long, self.reach = False, RESERVE, set(), MAX_DEPTH
-        self.apart, self.spare = MAX_APART, MAX_STEPS
+        self.apart, self.spare = MAX_APART, MAX_SPARE
         try:
             yield
         finally:

@@ -35,7 +35,7 @@ from promptlint.frontends.python.values.values import (
 from promptlint.layout import Cause, Confidence, Kind, Scope
 from promptlint.source import Place
 
-MAX_WRITING = 400  # steps of what makes one attribute
+MAX_WRITING = 300  # steps of what makes one attribute
 MAX_ASKED = 6  # attributes that are made of one another, each in a method of its own
 MAX_INIT_STEPS = 500
 _MODELLED = ("future", "path", "jinja-env", "buffer", "dialog", "formatter", "pattern", "match")
@@ -228,19 +228,28 @@ def _made(
     m: Machine, obj: Obj, attr: str, written: list[tuple[FuncV, ast.AST]], frame: Frame
 ) -> Value | None:
     """Return what a method makes an attribute of; None where it tells nothing, or that is being asked already."""
-    if m.asked >= MAX_ASKED or attr in obj.busy or attr in obj.unmade:
+    if m.asked >= MAX_ASKED or attr in obj.busy:
         return None
+    if (known := obj.unmade.get(attr) or m.unmade.get((obj, attr))) is not None:
+        m.project.reads |= known
+        return None
+    reads = {func.module.owner(func.node) for func, _ in written}
     obj.busy.add(attr)
     m.asked += 1
     try:
-        value = _written(m, obj, _telling(written), frame)
+        with m.project.reading(reads):
+            value = _written(m, obj, _telling(written), frame)
     finally:
+        m.project.reads |= reads
         obj.busy.discard(attr)
         m.asked -= 1
-    if obj.busy or m.asked:
-        return value  # found while another attribute was asked for, which it may lack
+    if obj.busy or m.asked:  # found while another attribute was asked for, which it may lack
+        if value is None:
+            m.unmade[obj, attr] = frozenset(reads)
+        return value
+    m.unmade.clear()
     if value is None and obj.kept is not Scope.PROCESS:
-        obj.unmade.add(attr)
+        obj.unmade[attr] = frozenset(reads)
     elif value is not None and not isinstance(value, (ListV, DictV)):  # these grow
         obj.attrs[attr] = value
     return value

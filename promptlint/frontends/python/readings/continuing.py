@@ -121,9 +121,7 @@ def _chosen(it: Ending, run: Run) -> _Why:
     for value in added:
         if (why := _told(it, value)) and not it.body.is_about_marks(value):
             yield why, "history-rewritten", value
-    # What stands in conditions that were yielded says no more than they do, nor what is done with marks alone.
-    tests = (node for node in run.inside if isinstance(node, ast.If) and it.body.is_about_marks(node.test))
-    told = {id(inner) for test in tests for inner in walk(*test.body)}
+    told: set[int] = set()  # what stands in conditions that were yielded, and says no more than they do
     conditions = 0
     for node in run.inside:
         if isinstance(node, ast.If):
@@ -131,13 +129,21 @@ def _chosen(it: Ending, run: Run) -> _Why:
                 continue
             conditions += 1
             what = _decides(it, node, run, added, used)
-            if what is not None and not (id(node) in told and what == "history-cut"):
+            if what == "history-cut" and (id(node) in told or _chooses_marks(it, run, node)):
+                continue
+            if what is not None:
                 told |= set(map(id, walk(node)))
                 yield why, what, _counts(node, why) or node.test
         elif isinstance(node, ast.Assign) and last_name(node.targets[0]) in used:
             why = _told(it, node.value)
             if why and not it.body.is_about_marks(node):
                 yield why, "history-rewritten", node.value
+
+
+def _chooses_marks(it: Ending, run: Run, test: ast.If) -> bool:
+    """Tell whether a condition stands where something was found to be a mark: no turn is left out there."""
+    around = (node for node in run.inside if isinstance(node, ast.If) and node is not test)
+    return any(test in walk(*node.body) and it.body.is_about_marks(node.test) for node in around)
 
 
 def _counts(test: ast.If, why: str) -> ast.AugAssign | None:

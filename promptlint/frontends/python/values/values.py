@@ -356,7 +356,9 @@ class Obj(Value):
         self.attrs: dict[str, Value] = {}
         self.place = place
         self.busy: set[str] = set()
-        self.unmade: set[str] = set()  # attributes of which no method tells anything
+        self.unmade: dict[
+            str, frozenset[tuple[str, str | None]]
+        ] = {}  # what no method tells, by what was read for it
         self.grown: set[str] = set()  # collections that other methods have filled before
         self.kept: Scope | None = Scope.SESSION  # how long it lives; None: made anew for each request
         self.used = False  # part of an object that was there before: somebody has called its methods
