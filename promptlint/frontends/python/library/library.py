@@ -21,6 +21,7 @@ from promptlint.frontends.python.library import (
 )
 from promptlint.frontends.python.library.queries import by_query
 from promptlint.frontends.python.library.recent import KEEPS_NEWEST, WINDOWS
+from promptlint.frontends.python.syntax.nodes import blocks
 from promptlint.frontends.python.values.arguments import Arguments
 from promptlint.frontends.python.values.forms import is_history
 from promptlint.frontends.python.values.naming import HISTORY, SENDS, called_name
@@ -111,6 +112,17 @@ _HANDLERS: dict[str, collecting.Handler] = {
     **standard.HANDLERS,
     **collecting.HANDLERS,
 }
+# What asks a person and waits.
+_ASK = frozenset(
+    (
+        "input",
+        "builtins.input",
+        "rich.prompt.Prompt.ask",
+        "click.prompt",
+        "typer.prompt",
+        "prompt_toolkit.prompt",
+    )
+)
 
 
 def _counted(path: str, given: Arguments, node: ast.Call, frame: Frame) -> Unknown | None:
@@ -285,10 +297,18 @@ def volatile(m: Machine, path: str, given: Arguments, node: ast.Call, frame: Fra
         kind = Kind.REQUEST_INPUT  # what came of what the program was asked to run
     # A file that asks for something when it is run is a script: it is run again for the next answer.
     asks = found.kind is Kind.REQUEST_INPUT and not found.variant
+    if asks and path in _ASK and not m.loops and _goes_on(node, frame):
+        scope = Scope.SESSION  # asked once, whatever is said in the loop that follows
     once = frame.once and not asks
     if once and scope.narrower_than(Scope.MACHINE):
         scope = Scope.PROCESS  # run once, when the file is imported
     return Cause(kind, scope, frame.module.text(node, 50), found.confidence, place, variant=found.variant)
+
+
+def _goes_on(node: ast.Call, frame: Frame) -> bool:
+    """Tell whether a function goes on for as long as it takes behind a call."""
+    inside = blocks(frame.func.node) if frame.func is not None else []
+    return any(isinstance(n, ast.While) and n.lineno > node.lineno for n in inside)
 
 
 def _describes(given: Arguments) -> bool:

@@ -124,3 +124,29 @@ def test_what_a_kept_property_is_made_of_keeps_its_names(program: Run) -> None:
         NOTES.format(kind="cached_property", body="return f'On: {self.question}'", notes="self.notes")
     )
     assert found.codes == ["PL108"]
+
+
+@pytest.mark.parametrize(
+    ("before", "within", "scope"),
+    [
+        ("goal = input('Goal: ')", "pass", "session"),
+        ("goal = input('Goal: ')\n    goal += ' Be quick.'", "pass", "session"),
+        ("pass", "goal = input('Goal: ')", "request"),
+        ("pass", "goal = asked()", "request"),
+    ],
+)
+def test_asked_once_for_all_that_is_said(program: Run, before: str, within: str, scope: str) -> None:
+    found = program(f"""
+from openai import OpenAI
+def asked():
+    return input('Goal: ')
+def main():
+    {before}
+    messages = []
+    while True:
+        {within}
+        system = {{'role': 'system', 'content': f'Reach this. {{goal}}'}}
+        reply = OpenAI().chat.completions.create(model='m', messages=[system, *messages])
+        messages.append(reply.choices[0].message)
+""")
+    assert f"~request-input/{scope}" in found.text
