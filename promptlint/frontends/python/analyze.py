@@ -34,6 +34,8 @@ from promptlint.frontends.python.values.values import ClassV, FuncV
 from promptlint.layout import Layout, LayoutKind, Observation
 from promptlint.source import Place, Span
 
+MAX_BELOW = 60  # classes below a base for each of which its methods are run
+
 
 @dataclass(frozen=True, slots=True)
 class Unit:
@@ -143,7 +145,10 @@ def _enter_class(m: Machine, module: Module, cls: ClassV, only: str) -> None:
     for value in list(cls.namespace.values()):
         if isinstance(value, FuncV) and value.cls is cls:
             _enter_function(m, module, value, cls, only)
-        elif isinstance(value, ClassV) and value.module is module:
+        elif isinstance(value, ClassV) and value.node in cls.node.body:  # and none that was only put there
             _enter_class(m, module, value, only)
     for method in inherited(cls):
-        _enter_function(m, module, method, cls, only)
+        # A base with so many classes below it, each in its own words, is a library's: its own entry has to do.
+        below = m.project.subclasses.get(method.cls.name, ()) if method.cls is not None else ()
+        if len(below) <= MAX_BELOW:
+            _enter_function(m, module, method, cls, only)

@@ -84,3 +84,23 @@ def test_a_function_that_gives_names_of_tools(program: Run, given: str, found: b
         f"# for a prompt\ndef allowed_tools(names) -> {given}:\n    return frozenset(KNOWN[n] for n in names)"
     )
     assert ("PL301" in program(source).codes) == found
+
+
+def test_a_class_that_was_put_into_another_is_none_of_its_own(program: Run) -> None:
+    """Two that know one another would be entered without an end."""
+    one = "class {0}:\n    def prompt(self):\n        return 'You are a {0}. {2}'\n    other = None\n"
+    found = program(
+        "# for a prompt\n"
+        + one.format("Ship", "Port", LONG)
+        + one.format("Port", "Ship", LONG)
+        + "Ship.other = Port\nPort.other = Ship\nShip.own = Ship\n"
+    )
+    assert len(found.texts) == 2
+
+
+@pytest.mark.parametrize(("below", "told"), [(3, True), (80, False)])
+def test_a_base_of_a_library_is_not_run_for_each_class(program: Run, below: int, told: bool) -> None:
+    base = f"from datetime import datetime\nclass Base:\n    def prompt(self):\n        return f'{{self.name()}} {LONG}'\n"
+    one = "class C{n}(Base):\n    name = 'c'\n    def name(self):\n        return f'It is {{datetime.now()}}.'\n"
+    found = program(base + "".join(one.format(n=n) for n in range(below)))
+    assert ("PL101" in found.codes) is told
